@@ -1,0 +1,304 @@
+//! The vocabulary shared by the search and by whatever it searches.
+//!
+//! A *step* is one operation of one thread on a synchronisation object. The search never sees the
+//! operation itself, only what it needs to reason about order: who did it, which alternative of its
+//! nondeterminism was taken, which objects it accessed and how ([`Mode`]), and which earlier step
+//! made it possible ([`Event::enabler`]).
+
+/// A thread, numbered densely. The same thread (same parent, same n-th child of it) has the same
+/// number in every execution of one search. The body of the test is thread 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadId(pub u16);
+
+/// A synchronisation object, numbered densely within one execution by first use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId(pub u32);
+
+impl ObjectId {
+    /// "No object": operations that only their own thread can observe.
+    pub const NONE: ObjectId = ObjectId(u32::MAX);
+}
+
+/// Which way an operation with several possible outcomes went.
+///
+/// Small numbers are free alternatives (which waiter `notify_one` wakes, `choose(n)`): all of them
+/// are explored. The named constants cost a unit of their [`Budget`] kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Alt(pub u16);
+
+impl Alt {
+    /// What happens unless something else is asked for.
+    pub const DEFAULT: Alt = Alt(0);
+    /// A condvar or park wait returns without having been woken.
+    pub const SPURIOUS: Alt = Alt(0xFFFD);
+    /// A timed wait gives up.
+    pub const TIMEOUT: Alt = Alt(0xFFFE);
+    /// `compare_exchange_weak` fails although the value matched.
+    pub const WEAK_FAILURE: Alt = Alt(0xFFFF);
+
+    /// The budget this alternative draws on; `None` for free alternatives.
+    pub const fn budget(self) -> Option<BudgetKind> {
+        match self {
+            Alt::SPURIOUS => Some(BudgetKind::Spurious),
+            Alt::TIMEOUT => Some(BudgetKind::Timeout),
+            Alt::WEAK_FAILURE => Some(BudgetKind::WeakFailure),
+            _ => None,
+        }
+    }
+}
+
+/// The kinds of alternatives that an execution may take only so many times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BudgetKind {
+    /// Wake-ups without a cause.
+    Spurious,
+    /// Timed waits that give up although something else could still run.
+    Timeout,
+    /// Failures of `compare_exchange_weak` without a cause.
+    WeakFailure,
+}
+
+/// A set of [`BudgetKind`]s: the costly alternatives an operation has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BudgetKinds(pub u8);
+
+impl BudgetKinds {
+    /// No costly alternative.
+    pub const NONE: BudgetKinds = BudgetKinds(0);
+
+    /// The set with `kind` added.
+    #[must_use]
+    pub const fn with(self, kind: BudgetKind) -> Self {
+        BudgetKinds(self.0 | 1 << kind as u8)
+    }
+
+    /// Whether `kind` is in the set.
+    pub const fn contains(self, kind: BudgetKind) -> bool {
+        self.0 & 1 << kind as u8 != 0
+    }
+
+    /// The alternatives of this set.
+    pub fn alternatives(self) -> impl Iterator<Item = Alt> {
+        [Alt::SPURIOUS, Alt::TIMEOUT, Alt::WEAK_FAILURE]
+            .into_iter()
+            .filter(move |alt| alt.budget().is_some_and(|kind| self.contains(kind)))
+    }
+}
+
+/// How many alternatives of each costly kind one execution may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Spurious wake-ups.
+    pub spurious: u16,
+    /// Time-outs that fire although another thread could run.
+    pub timeouts: u16,
+    /// Spurious failures of `compare_exchange_weak`.
+    pub weak_failures: u16,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { spurious: 1, timeouts: 1, weak_failures: 1 }
+    }
+}
+
+/// How an operation uses an object. `dependence.rs` says which modes commute and which blocked
+/// operations compete; the meaning here is what the model promises about each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Mode {
+    /// Does not use it.
+    None,
+    /// Observes the state, never blocks (load, failed CAS, failed `try_lock`, notify without waiter).
+    Read,
+    /// Changes the state, never blocks (store, RMW, notify, enqueue).
+    Write,
+    /// Changes the state in a way that commutes with other marks, never blocks (unpark, Arc
+    /// clone, Arc drop that is not the last).
+    Mark,
+    /// Takes it exclusively; blocks until nobody holds it (mutex lock, write lock).
+    Acquire,
+    /// Takes it together with other sharers; blocks while somebody holds it exclusively.
+    AcquireShared,
+    /// Took it exclusively without ever blocking (`try_lock` that succeeded).
+    TryAcquire,
+    /// Took it shared without ever blocking (`try_read` that succeeded).
+    TryAcquireShared,
+    /// Gives up exclusive ownership; never blocks.
+    Release,
+    /// Gives up shared ownership; never blocks.
+    ReleaseShared,
+    /// Observes the state once it has changed as awaited; blocks until [`Event::enabler`] (join,
+    /// await-reduced spin loads). Reordering it before its enabler is impossible.
+    Await,
+    /// Changes the state, once that is possible; blocks until [`Event::enabler`] (recv on a
+    /// channel, park consuming its token). Reordering it before its enabler is impossible.
+    AwaitWrite,
+}
+
+/// One object and how it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The object.
+    pub object: ObjectId,
+    /// How it is used.
+    pub mode: Mode,
+}
+
+impl Access {
+    /// No access.
+    pub const NONE: Access = Access { object: ObjectId::NONE, mode: Mode::None };
+
+    /// An access to `object`.
+    pub const fn new(object: ObjectId, mode: Mode) -> Self {
+        Access { object, mode }
+    }
+}
+
+/// Position of a step in its execution.
+pub type StepIndex = u32;
+
+/// "No step".
+pub const NO_STEP: StepIndex = u32::MAX;
+
+/// One executed step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Who.
+    pub thread: ThreadId,
+    /// Which alternative was taken.
+    pub alt: Alt,
+    /// How many free alternatives there were (0 and 1 both mean: no choice). They are `Alt(0..n)`.
+    pub free_alts: u16,
+    /// Costly alternatives that could have been taken instead: at this very step if `enabler` is
+    /// [`NO_STEP`], otherwise at any time after the thread's previous step and before `enabler`.
+    pub costly_alts: BudgetKinds,
+    /// The previously running thread could have gone on: choosing another one was a preemption.
+    pub previous_enabled: bool,
+    /// The time-out fired because nothing else could run: it costs no budget, and it is ordered
+    /// after everything before it and before everything after it.
+    pub forced: bool,
+    /// The accesses, at most two, unused ones [`Access::NONE`].
+    pub accesses: [Access; 2],
+    /// The step that made this one possible, if it was blocked before. It is an order edge.
+    pub enabler: StepIndex,
+    /// Where in the source, as a number the model can turn into a place.
+    pub site: u32,
+}
+
+/// What a thread is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Who.
+    pub thread: ThreadId,
+    /// Whether it can be executed now with its default alternative.
+    pub enabled: bool,
+    /// Costly alternatives that can be taken now even where `enabled` is false.
+    pub costly_alts: BudgetKinds,
+    /// The accesses it will make, as far as they are known before it runs: a CAS counts as
+    /// [`Mode::Write`], a `try_lock` as [`Mode::TryAcquire`].
+    pub accesses: [Access; 2],
+    /// Where in the source.
+    pub site: u32,
+    /// The operation gives other threads their turn (yield, sleep, spin hint).
+    pub yields: bool,
+}
+
+/// One scheduling decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Choice {
+    /// The thread that runs its pending operation.
+    pub thread: ThreadId,
+    /// The alternative it takes.
+    pub alt: Alt,
+}
+
+/// A decision that differs from default behaviour.
+///
+/// Default behaviour: the running thread goes on; when it cannot, the thread that was created first
+/// among the enabled ones goes on; every operation takes [`Alt::DEFAULT`]; when nothing is enabled,
+/// the timed wait with the earliest deadline is forced to give up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delta {
+    /// The step it applies to.
+    pub step: StepIndex,
+    /// What to do there.
+    pub choice: Choice,
+}
+
+/// What to execute: default behaviour but for these deltas, in order of their steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The decisions that differ from default behaviour.
+    pub deltas: Vec<Delta>,
+    /// Steps that belong to the plan; from here on a [`Guide`] is asked, if there is one.
+    pub prefix: StepIndex,
+}
+
+/// Decides the steps after a plan's prefix where default behaviour is not wanted (random walks,
+/// sleep sets, scenarios).
+pub trait Guide {
+    /// Chooses among the pending operations of all live threads, in order of creation.
+    /// `running` is the thread that executed the previous step.
+    fn choose(&mut self, step: StepIndex, running: Option<ThreadId>, pending: &[Pending]) -> Decision;
+
+    /// A step was executed (also those of the plan's prefix).
+    fn executed(&mut self, step: StepIndex, event: &Event);
+}
+
+/// What a [`Guide`] wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Default behaviour.
+    Default,
+    /// This choice.
+    Take(Choice),
+    /// Abandon this execution here.
+    Stop,
+}
+
+/// How an execution ended, as far as the search cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It ran to its end and nothing was wrong.
+    Passed,
+    /// It failed; the model knows how.
+    Failed,
+    /// The guide stopped it, or an assumption of the test did not hold: says nothing.
+    Stopped,
+    /// The plan could not be followed: at this step its choice was not possible.
+    Diverged(StepIndex),
+}
+
+/// What one execution did. Reused between executions, so that none of them allocates.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The steps, in order.
+    pub events: Vec<Event>,
+    /// What the threads that had not finished were about to do at the end.
+    pub pending: Vec<Pending>,
+    /// How it ended.
+    pub end: End,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Trace { events: Vec::new(), pending: Vec::new(), end: End::Passed }
+    }
+}
+
+impl Trace {
+    /// Empties it for the next execution.
+    pub fn clear(&mut self) {
+        self.events.clear();
+        self.pending.clear();
+        self.end = End::Passed;
+    }
+}
+
+/// Something whose schedules can be searched: the only door between the search and the world.
+pub trait Model {
+    /// Executes `plan` from the start and writes down what happened. The same plan (and guide)
+    /// gives the same trace, always.
+    fn run(&mut self, plan: &Plan, guide: Option<&mut dyn Guide>, trace: &mut Trace);
+}
