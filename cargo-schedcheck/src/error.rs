@@ -32,7 +32,7 @@ pub enum ExpectedError {
         dir: Utf8PathBuf,
     },
     #[error(
-        "the engine was built, but `{name}` is missing in its output; run `cargo schedcheck clean --engine` and try again"
+        "the engine was built, but `{name}` is missing in its output; run `cargo schedcheck clean` and try again"
     )]
     EngineIncomplete { name: &'static str },
     #[error(

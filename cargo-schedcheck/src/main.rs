@@ -98,11 +98,9 @@ fn list(args: &cli::ListArgs) -> Result<ExitCode> {
     Ok(ExitCode::Passed)
 }
 
-/// Removes our folder in the target directory and, if asked, the engines of all toolchains.
+/// Removes the engines and our folder in the target directory.
 fn clean(args: &cli::CleanArgs) -> Result<ExitCode> {
-    if args.engine {
-        build::sysroot::clean()?;
-    }
+    build::sysroot::clean()?;
     let toolchain = build::toolchain::Toolchain::find()?;
     let project = build::project::Project::load(&toolchain, &args.cargo)?;
     if project.output_dir.exists() {

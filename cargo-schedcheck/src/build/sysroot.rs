@@ -95,10 +95,17 @@ pub fn prepare(toolchain: &Toolchain, offline: bool, quiet: bool) -> Result<Sysr
 /// Removes every engine that was ever built.
 pub fn clean() -> Result<()> {
     let root = engines_dir()?;
-    if root.exists() {
-        let lock = fs::File::create(root.join("lock"))?;
-        lock.file().lock()?;
-        fs::remove_dir_all(&root)?;
+    if !root.exists() {
+        return Ok(());
+    }
+    let lock = fs::File::create(root.join("lock"))?;
+    lock.file().lock()?;
+    for entry in root.read_dir_utf8()? {
+        let entry = entry?;
+        // The lock itself stays: somebody may be waiting for it.
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        }
     }
     Ok(())
 }

@@ -51,8 +51,8 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Print the tests that would be explored, one per line: PACKAGE::TARGET TEST
     List(Box<ListArgs>),
-    /// Remove what this command built in the target directory
-    Clean(CleanArgs),
+    /// Remove what this command built: its folder in the target directory, and the engines of all toolchains
+    Clean(Box<CleanArgs>),
     /// Print completions for a shell
     Completions {
         /// The shell to print completions for
@@ -105,9 +105,6 @@ pub struct ReplayArgs {
 /// Arguments of `clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// Also remove the engines that were built for all toolchains
-    #[arg(long)]
-    pub engine: bool,
     #[command(flatten)]
     pub cargo: CargoOpts,
 }

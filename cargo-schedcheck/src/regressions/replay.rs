@@ -49,6 +49,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         tests: 1,
         binaries: 1,
         limits: session.settings.general(),
+        replay: true,
     };
     let start = std::time::Instant::now();
     sink.event(&Event::RunStarted(&started))?;
@@ -66,6 +67,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         id: file.id(),
         finished,
         pending: 0,
+        replayed: true,
         replay_command: Some(replay_command(&path, &args.cargo)),
         replay: Some(path),
         source_dirs: session.source_dirs(binary),
@@ -77,7 +79,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         incomplete: 0,
         unfinished: 0,
         elapsed: start.elapsed(),
-        replay_command: result.replay_command.clone(),
+        replay_command: None,
         exit_code,
     };
     sink.event(&Event::RunFinished(&summary))?;

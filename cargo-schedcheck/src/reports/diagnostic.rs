@@ -166,7 +166,9 @@ fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
     let count =
         |number: u64, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
     let mut notes = Vec::new();
-    if finished.executions > 0 {
+    if result.replayed && finished.outcome != Outcome::Nondeterminism {
+        notes.push(("note", "this is the recorded failure, repeated".to_owned()));
+    } else if finished.executions > 0 && !result.replayed {
         let mut found = format!("found in schedule {}", finished.executions);
         if finished.steps > 0 {
             let preemptions = count(finished.preemptions, "preemption");
@@ -186,7 +188,7 @@ fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
             .iter()
             .map(|thing| ("note", format!("not controlled: {thing}"))),
     );
-    if let Some(command) = &result.replay_command {
+    if let (Some(command), false) = (&result.replay_command, result.replayed) {
         notes.push(("help", format!("replay with: {command}")));
     }
     notes

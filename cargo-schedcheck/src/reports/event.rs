@@ -40,6 +40,8 @@ pub struct RunStarted {
     pub binaries: usize,
     /// What holds for tests about which nothing special is said.
     pub limits: Limits,
+    /// One recorded schedule is repeated; nothing is searched.
+    pub replay: bool,
 }
 
 /// The verdict on one test.
@@ -49,6 +51,8 @@ pub struct TestResult {
     pub finished: Finished,
     /// How many schedules were known but not yet run when the search ended.
     pub pending: u64,
+    /// The verdict is on one recorded schedule.
+    pub replayed: bool,
     /// The file that repeats a failure, as the user would write its path.
     pub replay: Option<Utf8PathBuf>,
     /// The command that repeats a failure.

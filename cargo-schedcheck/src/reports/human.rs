@@ -6,6 +6,7 @@ use clap_cargo::style;
 use super::event::{Summary, TestId, TestResult};
 use super::progress::Terminal;
 use super::{Event, Sink, diagnostic};
+use crate::exit_code::ExitCode;
 use crate::run::wire::{Finished, Outcome, Progress};
 
 /// The report for people.
@@ -69,16 +70,15 @@ impl Human {
         if self.quiet && !result.failed() {
             return;
         }
+        let amount = match result.replayed {
+            true => "replayed".to_owned(),
+            false => amount(finished.executions),
+        };
+        let elapsed = seconds(finished.elapsed_ms);
         self.terminal.status(
             verb,
             color,
-            format_args!(
-                "[{:>8}, {:>5} {}, {how}] {}",
-                seconds(finished.elapsed_ms),
-                finished.executions,
-                plural(finished.executions, "schedule"),
-                result.id
-            ),
+            format_args!("[{elapsed:>8}, {amount}, {how}] {}", result.id),
         );
         if result.failed() {
             self.terminal
@@ -102,7 +102,11 @@ impl Human {
         }
         text.push_str(&format!(", {} failed", summary.failed));
         if summary.unfinished > 0 {
-            text.push_str(&format!(", {} not finished", summary.unfinished));
+            let why = match summary.exit_code {
+                ExitCode::Interrupted => "not finished",
+                _ => "not run",
+            };
+            text.push_str(&format!(", {} {why}", summary.unfinished));
         }
         if let Some(command) = &summary.replay_command {
             text.push_str(&format!("; replay: {command}"));
@@ -123,7 +127,7 @@ impl Sink for Human {
         match event {
             Event::RunStarted(run) => {
                 self.tests = run.tests;
-                if !self.quiet {
+                if !self.quiet && !run.replay {
                     let tests = plural(run.tests as u64, "test");
                     let binaries = if run.binaries == 1 {
                         "binary"
@@ -170,10 +174,9 @@ impl Sink for Human {
                     "STOPPED",
                     style::WARN,
                     format_args!(
-                        "[{:>8}, {:>5} {}, {}] {id}",
+                        "[{:>8}, {}, {}] {id}",
                         seconds(progress.elapsed_ms),
-                        progress.executions,
-                        plural(progress.executions, "schedule"),
+                        amount(progress.executions),
                         open(progress.pending),
                     ),
                 );
@@ -223,6 +226,10 @@ fn covered(finished: &Finished) -> String {
             finished.executions
         ),
     }
+}
+
+fn amount(executions: u64) -> String {
+    format!("{executions:>5} {}", plural(executions, "schedule"))
 }
 
 fn plural(count: u64, noun: &str) -> String {

@@ -7,6 +7,8 @@ const ROWS: usize = 40;
 const NARROWEST: usize = 14;
 /// Width of the step number and the preemption mark.
 const MARGIN: usize = 8;
+/// Between two columns.
+const GAP: usize = 2;
 
 /// The table, or nothing when the child sent no trace.
 pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
@@ -99,29 +101,42 @@ fn columns(finished: &Finished, rows: &[Row], width: usize) -> Vec<Column> {
     let mut threads: Vec<usize> = rows.iter().map(|row| row.thread).collect();
     threads.sort_unstable();
     threads.dedup();
-    let share = (width.saturating_sub(MARGIN) / threads.len().max(1))
-        .saturating_sub(2)
-        .max(NARROWEST);
-    threads
+    let needed = |thread: usize, head: &str| {
+        let texts = rows
+            .iter()
+            .filter(|row| row.thread == thread)
+            .map(|row| row.text.as_str());
+        texts
+            .chain([head])
+            .map(|text| text.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let mut columns: Vec<Column> = threads
         .into_iter()
         .map(|thread| {
             let head = thread_name(finished, thread);
-            let texts = rows
-                .iter()
-                .filter(|row| row.thread == thread)
-                .map(|row| row.text.as_str());
-            let needed = texts
-                .chain([head.as_str()])
-                .map(|text| text.chars().count())
-                .max()
-                .unwrap_or(0);
             Column {
                 thread,
-                width: needed.min(share),
+                width: needed(thread, &head),
                 head,
             }
         })
-        .collect()
+        .collect();
+    // The widest give way first.
+    let total = |columns: &[Column]| {
+        columns
+            .iter()
+            .map(|column| column.width + GAP)
+            .sum::<usize>()
+    };
+    while MARGIN + total(&columns) > width {
+        match columns.iter_mut().max_by_key(|column| column.width) {
+            Some(widest) if widest.width > NARROWEST => widest.width -= 1,
+            _ => break,
+        }
+    }
+    columns
 }
 
 /// The name of a thread: its own, else its path.
@@ -154,7 +169,7 @@ fn push_line(
     let mut line = format!("{step:>5} {mark:1} ");
     for (text, width) in cells {
         let text = cut(text.as_ref(), width);
-        let padding = width - text.chars().count() + 2;
+        let padding = width - text.chars().count() + GAP;
         line.push_str(&text);
         line.extend(std::iter::repeat_n(' ', padding));
     }
@@ -191,10 +206,10 @@ mod tests {
     #[test]
     fn every_thread_has_its_column() {
         let expected = "
- step   main          thread 0.1                  b
+ step   main          thread 0.1                   b
     0   thread.spawn
     1                 mutex.lock mutex#1 lib.rs:3
-    2 ⇄                                           mutex.lock mutex#2
+    2 ⇄                                            mutex.lock mutex#2
     3                 BLOCKED mutex.lock mutex#2
 ";
         assert_eq!(format!("\n{}", render(&example(), 120, true)), expected);

@@ -165,6 +165,7 @@ mod tests {
             tests: 9,
             binaries: 3,
             limits: Limits::built_in(),
+            replay: false,
         };
         assert_eq!(
             line(&Event::RunStarted(&started)),

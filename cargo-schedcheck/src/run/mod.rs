@@ -46,6 +46,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
         tests: plans.len(),
         binaries: used.len(),
         limits,
+        replay: false,
     };
     explore_all(&session, &args.cargo, plans, &started, sink.as_mut())
 }

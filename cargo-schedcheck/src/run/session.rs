@@ -53,6 +53,7 @@ impl Session {
         let mut result = TestResult {
             id: plan.id.clone(),
             pending,
+            replayed: false,
             replay: None,
             replay_command: None,
             source_dirs: self.source_dirs(plan.binary),
@@ -184,7 +185,7 @@ impl<'a> Discovered<'a> {
     pub fn mention_skipped(&self, quiet: bool) {
         for binary in self.foreign.iter().filter(|_| !quiet) {
             anstream::eprintln!(
-                "warning: {}::{} does not use the standard test harness: left out",
+                "warning: {}::{} has a test harness of its own (or is a proc macro): left out",
                 binary.package,
                 binary.target
             );
