@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode as ProcessExit;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 use cli::{Cli, Command};
 use error::Result;
 use exit_code::ExitCode;
@@ -46,7 +46,8 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
     if by_cargo {
         args.remove(1);
     }
-    let cli = Cli::parse_from(args);
+    let matches = cli::command().get_matches_from(args);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     run::interrupt::install();
     let outcome = std::panic::catch_unwind(|| dispatch(cli));
     match outcome {
@@ -111,7 +112,7 @@ fn clean(args: &cli::CleanArgs) -> Result<ExitCode> {
 
 fn completions(shell: clap_complete::Shell) -> Result<ExitCode> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "cargo-schedcheck", &mut text);
+    clap_complete::generate(shell, &mut cli::command(), "cargo-schedcheck", &mut text);
     let mut out = std::io::stdout().lock();
     out.write_all(&text)?;
     out.flush()?;

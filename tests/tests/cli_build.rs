@@ -200,3 +200,38 @@ fn skipped_crates_keep_the_real_std() {
         .run()
         .expect_code(4);
 }
+
+#[test]
+fn every_kind_of_target_is_found_and_host_crates_are_left_alone() {
+    let project = Project::copy_of("workspace");
+    let list = |args: &[&str]| {
+        let output = project
+            .schedcheck(&[&["list", "--all-tests"], args].concat())
+            .run()
+            .expect_code(0);
+        (output.stdout, output.stderr)
+    };
+    let (all, notes) = list(&["--workspace"]);
+    assert_eq!(
+        all,
+        "alpha::bin/alpha of_the_binary\nalpha::flow sees_what_cargo_test_gives\nalpha::lib is_under_control\n"
+    );
+    assert!(
+        notes.contains("derive::lib has a test harness of its own (or is a proc macro)"),
+        "{notes}"
+    );
+    assert_eq!(
+        list(&["-p", "alpha", "--lib"]).0,
+        "alpha::lib is_under_control\n"
+    );
+    assert_eq!(
+        list(&["--workspace", "--exclude", "derive", "--test", "flow"])
+            .0
+            .lines()
+            .count(),
+        1
+    );
+    let run = project.schedcheck(&["--all-tests", "-p", "alpha", "--message-format", "json"]);
+    let output = run.env("SCHEDCHECK_MAX_TIME", "5s").run().expect_code(0);
+    assert_eq!(output.json().last().unwrap()["passed"], 3);
+}

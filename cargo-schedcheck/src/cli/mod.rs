@@ -5,17 +5,20 @@ pub mod output_opts;
 pub mod priority;
 
 use camino::Utf8PathBuf;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 pub use cargo_opts::CargoOpts;
 pub use explore_opts::ExploreOpts;
 pub use output_opts::OutputOpts;
 
+const MORE: &str =
+    "Flags of cargo test (-p, --workspace, --test, -F, -r …) work as there; --help lists all.";
+
 const EXAMPLES: &str = "\
 Examples:
   cargo schedcheck                          explore every #[schedcheck] test of the package
   cargo schedcheck --all-tests transfer     also plain #[test]s whose path contains `transfer`
-  cargo schedcheck --bound 2 --max-time 5m  all schedules with at most 2 preemptions, or 5 minutes per test
+  cargo schedcheck --bound 2 --max-time 5m  all schedules with at most 2 preemptions
   cargo schedcheck replay target/schedcheck/failures/bank.lib.tests-transfer.toml
 
 Exit codes:
@@ -32,7 +35,8 @@ Exit codes:
     styles = clap_cargo::style::CLAP_STYLING,
     args_conflicts_with_subcommands = true,
     max_term_width = 110,
-    after_help = EXAMPLES,
+    after_help = MORE,
+    after_long_help = EXAMPLES,
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -45,7 +49,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Build, explore, report (the default)
-    #[command(after_help = EXAMPLES)]
+    #[command(after_help = MORE, after_long_help = EXAMPLES)]
     Run(Box<RunArgs>),
     /// Reproduce one recorded failure; exits with 100 when it fails as recorded
     Replay(Box<ReplayArgs>),
@@ -153,12 +157,32 @@ pub struct ConfigArgs {
     pub preset: Option<String>,
 }
 
+/// The command line with its help trimmed: `-h` fits a screen, `--help` has everything.
+pub fn command() -> clap::Command {
+    Cli::command()
+        .mut_args(trim_help)
+        .mut_subcommands(|command| command.mut_args(trim_help))
+}
+
+fn trim_help(arg: clap::Arg) -> clap::Arg {
+    // Everybody knows these from `cargo test`.
+    const CARGOS_OWN: [&str; 5] = [
+        "Package Selection",
+        "Target Selection",
+        "Feature Selection",
+        "Compilation Options",
+        "Manifest Options",
+    ];
+    let known = arg
+        .get_help_heading()
+        .is_some_and(|heading| CARGOS_OWN.contains(&heading));
+    arg.hide_short_help(known).hide_env_values(true)
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     #[test]
     fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
+        super::command().debug_assert();
     }
 }

@@ -40,23 +40,14 @@ impl Human {
         let Some((id, progress)) = self.running.first() else {
             return;
         };
-        let share = progress
-            .estimate
-            .filter(|&estimate| estimate >= progress.executions as f64 && estimate > 0.0)
-            .map_or_else(String::new, |estimate| {
-                format!(
-                    " (≈ {:.0} %)",
-                    100.0 * progress.executions as f64 / estimate
-                )
-            });
-        let others = match self.running.len() {
-            1 => String::new(),
-            count => format!(" and {} more", count - 1),
-        };
-        let text = format!(
-            "{}/{} tests  {}  {} schedules{share}, {} open{others}, {} failed",
-            self.done, self.tests, id.name, progress.executions, progress.pending, self.failed
-        );
+        let mut text = format!("{}/{} tests", self.done, self.tests);
+        if self.failed > 0 {
+            text.push_str(&format!(", {} failed", self.failed));
+        }
+        text.push_str(&format!("  {}  {}", id.name, state(progress)));
+        if let others @ 1.. = self.running.len() - 1 {
+            text.push_str(&format!("  (and {others} more)"));
+        }
         self.terminal.now(text);
     }
 
@@ -187,6 +178,31 @@ impl Sink for Human {
     }
 }
 
+/// How far a search is: amount, speed, what is covered, what is left.
+fn state(progress: &Progress) -> String {
+    let mut text = amount(progress.executions).trim_start().to_owned();
+    if progress.elapsed_ms >= 1000 {
+        text.push_str(&format!(
+            ", {}/s",
+            progress.executions * 1000 / progress.elapsed_ms
+        ));
+    }
+    if let Some(bound) = progress.bound_done {
+        text.push_str(&format!(
+            ", done up to {bound} {}",
+            plural(bound.into(), "preemption")
+        ));
+    }
+    let executions = progress.executions as f64;
+    match progress.estimate {
+        Some(estimate) if estimate > 0.0 && estimate >= executions => {
+            text.push_str(&format!(", ≈ {:.0} %", 100.0 * executions / estimate));
+        }
+        _ => text.push_str(&format!(", {} open", progress.pending)),
+    }
+    text
+}
+
 /// The guarantee in two words.
 fn reached(finished: &Finished) -> String {
     match finished.bound {
@@ -222,8 +238,8 @@ fn covered(finished: &Finished) -> String {
         (true, Some(bound), _) => format!("covered: {}", bounded(bound)),
         (false, _, Some(done)) => format!("covered: {}; beyond that only a part", bounded(done)),
         (false, _, None) => format!(
-            "covered: {} schedules, with no guarantee yet",
-            finished.executions
+            "covered: {}, with no guarantee yet",
+            amount(finished.executions).trim_start()
         ),
     }
 }

@@ -27,7 +27,8 @@ impl Terminal {
             ProgressDrawTarget::stderr()
         };
         let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(template) = ProgressStyle::with_template("   Exploring [{elapsed_precise}] {msg}")
+        if let Ok(template) =
+            ProgressStyle::with_template("   Exploring [{elapsed_precise}] {wide_msg}")
         {
             bar.set_style(template);
         }
