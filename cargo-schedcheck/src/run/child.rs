@@ -19,6 +19,10 @@ use crate::error::{ExpectedError, Result};
 const TICK: Duration = Duration::from_millis(50);
 /// How much of a child's stderr is kept for the report of a crash.
 const STDERR_TAIL: usize = 16 * 1024;
+/// How every event begins.
+const EVENT: &[u8] = br#"{"event":"#;
+/// Longer than any trace; a test that prints without end must not eat our memory.
+const LONGEST_LINE: u64 = 1 << 28;
 
 /// How a child ended.
 #[derive(Debug)]
@@ -54,7 +58,7 @@ pub fn run(
     fs::write(&request_path, request.text())?;
     let mut child = start(binary, &request_path)?;
     let stderr = child.stderr.take().map(|pipe| keep_tail(pipe, show_stderr));
-    let lines = child.stdout.take().map(read_lines);
+    let lines = child.stdout.take().map(read_events);
 
     let mut deadline = deadline;
     let mut garbled = None;
@@ -63,11 +67,7 @@ pub fn run(
         match lines.recv_timeout(TICK) {
             Ok(line) => match serde_json::from_slice(&line) {
                 Ok(event) => listen(event, &mut deadline),
-                Err(_) if line.starts_with(br#"{"event":"#) => {
-                    garbled = Some(String::from_utf8_lossy(&line).trim_end().to_owned());
-                }
-                // The test's own output.
-                Err(_) => {}
+                Err(_) => garbled = Some(String::from_utf8_lossy(&line).trim_end().to_owned()),
             },
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
@@ -140,16 +140,27 @@ fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
     }
 }
 
-fn read_lines(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+/// Passes on the events among the lines of a child; the rest is the test's own output.
+fn read_events(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (send, receive) = channel();
     std::thread::spawn(move || {
         let mut pipe = BufReader::new(pipe);
         loop {
             let mut line = Vec::new();
-            match pipe.read_until(b'\n', &mut line) {
+            match pipe
+                .by_ref()
+                .take(LONGEST_LINE)
+                .read_until(b'\n', &mut line)
+            {
                 Ok(0) | Err(_) => return,
-                Ok(_) if send.send(line).is_err() => return,
                 Ok(_) => {}
+            }
+            // A test may have printed something without ending its line.
+            let start = line.windows(EVENT.len()).position(|window| window == EVENT);
+            if let Some(start) = start
+                && send.send(line.split_off(start)).is_err()
+            {
+                return;
             }
         }
     });
