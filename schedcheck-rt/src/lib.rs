@@ -2,5 +2,11 @@
 pub use schedcheck_attr::schedcheck;
 
 #[cfg(feature = "engine")]
+pub mod exec;
+#[cfg(feature = "engine")]
+pub mod facade;
+#[cfg(feature = "engine")]
+pub mod model;
+#[cfg(feature = "engine")]
 #[forbid(unsafe_code)]
 pub mod search;
