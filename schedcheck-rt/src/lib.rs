@@ -10,3 +10,9 @@ pub mod model;
 #[cfg(feature = "engine")]
 #[forbid(unsafe_code)]
 pub mod search;
+#[cfg(feature = "engine")]
+pub mod entry;
+#[cfg(feature = "engine")]
+pub mod wire;
+#[cfg(feature = "engine")]
+pub use entry::register_options;

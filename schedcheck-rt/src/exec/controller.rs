@@ -167,6 +167,11 @@ impl World {
         self.objects.ready(thread.id, &thread.op)
     }
 
+    /// Whether the thread in `slot` could go on.
+    pub(crate) fn is_enabled(&self, slot: Slot) -> bool {
+        self.ready(slot).enabled
+    }
+
     /// The running thread is about to do `op`.
     #[inline]
     pub(crate) fn announce(&mut self, op: Op) -> Turn {

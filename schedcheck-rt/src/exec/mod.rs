@@ -11,6 +11,7 @@ mod panics;
 mod run;
 mod switch;
 mod threads;
+pub(crate) mod view;
 
 pub use run::{Execution, Test, TestResult};
 

@@ -4,9 +4,10 @@ use super::controller::{Slot, World};
 use super::outcome::{Outcome, PanicReport};
 use super::switch::{Coroutine, Resumed};
 use super::threads::Body;
+use super::view::{self, View};
 use super::{Active, WORLD, panics};
 use crate::model::{Kind, Op};
-use crate::search::step::{End, Guide, Model, Plan, Trace};
+use crate::search::step::{End, Guide, Model, Plan, ThreadId, Trace};
 use std::cell::Cell;
 use std::panic::{Location, catch_unwind};
 use std::rc::Rc;
@@ -37,6 +38,10 @@ impl std::fmt::Debug for Test {
 pub struct Execution {
     world: Box<World>,
     test: Test,
+    /// The names and places of the last failing execution.
+    pub(super) view: View,
+    /// Keep the view also of executions that pass.
+    pub(crate) keep_views: bool,
 }
 
 impl std::fmt::Debug for Execution {
@@ -49,7 +54,7 @@ impl Execution {
     /// Prepares to execute `test`; an execution of more than `max_steps` counts as a livelock.
     pub fn new(test: Test, max_steps: u32) -> Execution {
         panics::install_hook();
-        Execution { world: Box::new(World::new(max_steps)), test }
+        Execution { world: Box::new(World::new(max_steps)), test, view: View::default(), keep_views: false }
     }
 
     /// How the last execution ended.
@@ -61,8 +66,31 @@ impl Execution {
         &self.world
     }
 
-    pub(crate) fn world_mut(&mut self) -> &mut World {
-        &mut self.world
+    /// The view of the last execution, which followed `plan`.
+    pub(crate) fn view_now(&mut self, plan: &Plan) -> &View {
+        plan.deltas.clone_into(&mut self.view.deltas);
+        &self.view
+    }
+
+    /// The thread with this path.
+    pub(crate) fn thread_of_path(&mut self, path: &str) -> Option<ThreadId> {
+        self.world.names.parse(path)
+    }
+
+    /// From a signal handler: the engine has the word, and the execution ends where it is.
+    pub(crate) fn leave_user_code(&mut self) {
+        self.world.in_user = false;
+        self.view = view::collect(&self.world, &[]);
+        WORLD.store(std::ptr::null_mut(), Ordering::Relaxed);
+    }
+
+    /// What a fatal signal means where it came.
+    pub(crate) fn describe_crash(&self, name: &str, signal: i32, address: usize) -> String {
+        let thread = self.view.threads.get(self.world.running).map_or("?", |thread| &thread.name);
+        if signal == libc::SIGSEGV && self.world.stacks.guards(address) {
+            return format!("thread '{thread}' has overflowed its stack");
+        }
+        format!("thread '{thread}' received {name}")
     }
 
     fn execute(&mut self) {
@@ -159,7 +187,7 @@ fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Opt
         (None, None) => return Some(Outcome::Panicked(panic_of(world, 0))),
         (None, Some(Err(message))) => {
             return Some(Outcome::Panicked(PanicReport {
-                thread: crate::search::step::ThreadId(0),
+                thread: ThreadId(0),
                 message,
                 location: None,
             }));
@@ -211,6 +239,9 @@ impl Model for Execution {
         };
         self.world.trace.end = end;
         self.world.keep_pending();
+        if !matches!(end, End::Passed | End::Stopped) || self.keep_views {
+            self.view = view::collect(&self.world, &plan.deltas);
+        }
         self.tear_down();
         std::mem::swap(&mut self.world.trace, trace);
     }

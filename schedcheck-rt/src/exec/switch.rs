@@ -4,7 +4,7 @@
 //! resumes the next one. Abandoned threads are neither resumed nor unwound; their memory goes with
 //! the execution's heap (see `heap.rs`).
 
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{CoroutineResult, Yielder};
 
 /// Room for one thread: std's default for spawned threads.
@@ -63,6 +63,8 @@ pub(crate) unsafe fn suspend(yielder: *const Yielder<(), ()>) {
 #[derive(Default)]
 pub(crate) struct StackPool {
     stacks: Vec<Option<DefaultStack>>,
+    /// The lowest address of each stack that was ever made, guard page included.
+    limits: Vec<usize>,
 }
 
 impl StackPool {
@@ -71,9 +73,18 @@ impl StackPool {
         if self.stacks.len() <= thread {
             self.stacks.resize_with(thread + 1, || None);
         }
+        let limits = &mut self.limits;
         self.stacks[thread].take().unwrap_or_else(|| {
-            DefaultStack::new(STACK_BYTES).expect("the system gives memory for a thread's stack")
+            let stack = DefaultStack::new(STACK_BYTES).expect("the system gives memory for a stack");
+            limits.push(stack.limit().get());
+            stack
         })
+    }
+
+    /// Whether `address` lies in the guard page below one of the stacks.
+    pub(crate) fn guards(&self, address: usize) -> bool {
+        const GUARD: usize = 0x1000;
+        self.limits.iter().any(|limit| (*limit..limit + GUARD).contains(&address))
     }
 
     /// Puts it back.

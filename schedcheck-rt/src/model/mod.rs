@@ -108,6 +108,19 @@ pub enum State {
     Token(park::Token),
 }
 
+impl State {
+    /// How reports call such an object.
+    fn noun(&self) -> &'static str {
+        match self {
+            State::Memory(_) => "atomic",
+            State::Mutex(_) => "mutex",
+            State::Condvar(_) => "condvar",
+            State::Thread(_) => "thread",
+            State::Token(_) => "park token",
+        }
+    }
+}
+
 /// An atomic: how often it was written, and when last.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
@@ -138,17 +151,6 @@ impl ObjectKind {
             ObjectKind::Condvar => State::Condvar(condvar::Condvar::default()),
             ObjectKind::Thread => State::Thread(park::Thread::default()),
             ObjectKind::Token => State::Token(park::Token::default()),
-        }
-    }
-
-    /// How reports call such an object.
-    pub const fn noun(self) -> &'static str {
-        match self {
-            ObjectKind::Memory => "atomic",
-            ObjectKind::Mutex => "mutex",
-            ObjectKind::Condvar => "condvar",
-            ObjectKind::Thread => "thread",
-            ObjectKind::Token => "park token",
         }
     }
 }
@@ -260,6 +262,13 @@ impl Objects {
     /// An operation counted as a write turned out to have changed nothing (a failed CAS).
     pub fn not_written(&mut self, object: ObjectId) {
         self.memory(object).version -= 1;
+    }
+
+    /// What `object` is and which one of its kind, counted by first use from 1.
+    pub fn ordinal(&self, object: ObjectId) -> (&'static str, usize) {
+        let noun = self.state(object).noun();
+        let earlier = &self.states[..object.0 as usize];
+        (noun, 1 + earlier.iter().filter(|state| state.noun() == noun).count())
     }
 
     /// The thread that holds `object`, if it is held by one.

@@ -235,6 +235,20 @@ pub struct Plan {
     pub prefix: StepIndex,
 }
 
+impl Plan {
+    /// The plan that repeats `trace`, every step spelled out.
+    pub fn repeating(trace: &Trace) -> Plan {
+        let deltas = trace
+            .events
+            .iter()
+            .zip(0..)
+            .filter(|(event, _)| !event.forced)
+            .map(|(event, step)| Delta { step, choice: Choice { thread: event.thread, alt: event.alt } })
+            .collect();
+        Plan { deltas, prefix: trace.events.len() as StepIndex }
+    }
+}
+
 /// Decides the steps after a plan's prefix where default behaviour is not wanted (random walks,
 /// sleep sets, scenarios).
 pub trait Guide {
