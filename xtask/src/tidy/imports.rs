@@ -3,13 +3,15 @@
 //! ```text
 //! facade → exec → model → search::step        entry → {search, exec}        wire → std only
 //! ```
-//! An arrow also permits what lies further along it. `search` imports none of the others.
+//! An arrow also permits what lies further along it. `search` imports none of the others, and from `std`
+//! nothing that could make two searches differ: it is a pure function.
 //!
 //! The check reads tokens, not items, so that paths inside macros count too.
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 
 use super::Finding;
+use super::paths::{Origin, paths};
 use super::sources::Source;
 
 const ROOT: &str = "schedcheck-rt/src/";
@@ -24,8 +26,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("wire", &[]),
 ];
 
-/// What `wire` may use: the command shares it, without the engine's dependencies.
-const STANDARD_CRATES: &[&str] = &["std", "core", "alloc"];
+/// Threads, clocks, I/O and shared state: what `search` must not see of `std`.
+const IMPURE: &[&str] = &[
+    "env",
+    "fs",
+    "io",
+    "net",
+    "process",
+    "sync",
+    "thread",
+    "time::Instant",
+    "time::SystemTime",
+];
 
 pub(super) fn check(source: &Source) -> Vec<Finding> {
     let Some(module) = module_of(&source.path) else {
@@ -41,15 +53,13 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     let Ok(tokens) = source.text.parse::<TokenStream>() else {
         return Vec::new();
     };
-    let mut reader = PathReader { found: Vec::new() };
-    reader.read(tokens, &module);
-    reader
-        .found
+    paths(tokens, &module)
         .iter()
         .filter_map(|path| {
-            let problem = match &path.origin {
+            let problem = match path.origin {
                 Origin::ThisCrate => forbidden_module(layer, permitted, &path.segments),
-                Origin::Use => forbidden_crate(layer, &path.segments),
+                Origin::Standard => impurity(layer, &path.segments),
+                Origin::OtherCrate => forbidden_crate(layer, &path.segments),
             }?;
             Some(Finding::new(&source.path, path.line, problem))
         })
@@ -62,10 +72,7 @@ fn forbidden_module(layer: &str, permitted: &[&str], target: &[String]) -> Optio
     if first == layer || !(is_layer || layer == "wire") {
         return None;
     }
-    let is_permitted = permitted.iter().any(|permitted| {
-        let permitted: Vec<&str> = permitted.split("::").collect();
-        target.len() >= permitted.len() && permitted.iter().zip(target).all(|(p, t)| p == t)
-    });
+    let is_permitted = permitted.iter().any(|module| lies_in(target, module));
     let target = target.join("::");
     (!is_permitted).then(|| match permitted {
         [] => format!("`{layer}` must not import `crate::{target}`: it imports no other module"),
@@ -76,10 +83,25 @@ fn forbidden_module(layer: &str, permitted: &[&str], target: &[String]) -> Optio
     })
 }
 
+/// Whether a path names a module, or something in it.
+fn lies_in(path: &[String], module: &str) -> bool {
+    let module: Vec<&str> = module.split("::").collect();
+    path.len() >= module.len() && module.iter().zip(path).all(|(module, path)| module == path)
+}
+
+fn impurity(layer: &str, path: &[String]) -> Option<String> {
+    let is_impure = layer == "search" && IMPURE.iter().any(|module| lies_in(path, module));
+    is_impure.then(|| {
+        format!(
+            "`search` is pure: it must not use `std::{}`",
+            path.join("::")
+        )
+    })
+}
+
 fn forbidden_crate(layer: &str, path: &[String]) -> Option<String> {
     let name = path.first()?;
-    let is_forbidden = layer == "wire" && !STANDARD_CRATES.contains(&name.as_str());
-    is_forbidden.then(|| format!("`wire` must not use the crate `{name}`: only std"))
+    (layer == "wire").then(|| format!("`wire` must not use the crate `{name}`: only std"))
 }
 
 /// The module that a file of the runtime holds: `search/step.rs` is `search::step`.
@@ -92,179 +114,6 @@ fn module_of(path: &str) -> Option<Vec<String>> {
     } else {
         path.split('/').map(str::to_owned).collect()
     })
-}
-
-/// How a path starts, which decides what it names.
-enum Origin {
-    /// With `crate` or `super`; the segments count from the root of this crate.
-    ThisCrate,
-    /// With the name of another crate, in a `use`.
-    Use,
-}
-
-struct FoundPath {
-    origin: Origin,
-    segments: Vec<String>,
-    line: usize,
-}
-
-struct PathReader {
-    found: Vec<FoundPath>,
-}
-
-impl PathReader {
-    fn read(&mut self, tokens: TokenStream, module: &[String]) {
-        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let mut at = 0;
-        while at < tokens.len() {
-            at = match &tokens[at] {
-                TokenTree::Group(group) => {
-                    self.read(group.stream(), module);
-                    at + 1
-                }
-                TokenTree::Ident(word) if word == "mod" => self.read_module(&tokens, at, module),
-                TokenTree::Ident(word) if word == "use" => self.read_use(&tokens, at, module),
-                TokenTree::Ident(_) => self.read_path(&tokens, at, module),
-                _ => at + 1,
-            };
-        }
-    }
-
-    /// `mod name { … }`: inside it, `super` means this module.
-    fn read_module(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
-        if let [TokenTree::Ident(name), TokenTree::Group(body), ..] = &tokens[at + 1..] {
-            let inner: Vec<String> = module.iter().cloned().chain([name.to_string()]).collect();
-            self.read(body.stream(), &inner);
-            return at + 3;
-        }
-        at + 1
-    }
-
-    /// `use` of another crate; a `use` of this one is left to [`Self::read_path`].
-    fn read_use(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
-        let mut start = at + 1;
-        while matches!(tokens.get(start), Some(TokenTree::Punct(p)) if p.as_char() == ':') {
-            start += 1;
-        }
-        match tokens.get(start) {
-            Some(TokenTree::Ident(name))
-                if name != "crate" && name != "super" && name != "self" =>
-            {
-                let path = FoundPath {
-                    origin: Origin::Use,
-                    segments: vec![name.to_string()],
-                    line: name.span().start().line,
-                };
-                self.found.push(path);
-                // To the end of the statement: the rest are names inside that crate.
-                let end = tokens[start..].iter().position(is_semicolon);
-                end.map_or(tokens.len(), |end| start + end)
-            }
-            Some(TokenTree::Group(several)) => {
-                for member in split_at_commas(several) {
-                    let mut statement = vec![tokens[at].clone()];
-                    statement.extend(member);
-                    self.read_use(&statement, 0, module);
-                    self.read_path(&statement, 1, module);
-                }
-                start + 1
-            }
-            _ => start,
-        }
-    }
-
-    /// A path from `crate` or `super` on, with the groups of a `use`; other words are skipped.
-    fn read_path(&mut self, tokens: &[TokenTree], at: usize, module: &[String]) -> usize {
-        let mut base = module.to_vec();
-        let mut next = at;
-        match &tokens[at] {
-            TokenTree::Ident(word) if word == "crate" => {
-                base.clear();
-                next += 1;
-            }
-            TokenTree::Ident(word) if word == "super" => {
-                base.pop();
-                next += 1;
-                while let Some(TokenTree::Ident(word)) = after_colons(tokens, next)
-                    && word == "super"
-                {
-                    base.pop();
-                    next += 3;
-                }
-            }
-            _ => return at + 1,
-        }
-        self.read_segments(tokens, next, &base)
-    }
-
-    /// `:: a :: b` or `:: { a, b::c }` behind `base`; notes every full path.
-    fn read_segments(&mut self, tokens: &[TokenTree], mut at: usize, base: &[String]) -> usize {
-        let mut segments = base.to_vec();
-        let mut line = None;
-        loop {
-            match after_colons(tokens, at) {
-                Some(TokenTree::Ident(name)) => {
-                    segments.push(name.to_string());
-                    line = Some(name.span().start().line);
-                    at += 3;
-                }
-                Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
-                    for member in split_at_commas(group) {
-                        self.read_member(&member, &segments);
-                    }
-                    return at + 3;
-                }
-                _ => break,
-            }
-        }
-        if let Some(line) = line {
-            self.found.push(FoundPath {
-                origin: Origin::ThisCrate,
-                segments,
-                line,
-            });
-        }
-        at
-    }
-
-    /// One member of `{ a, b::c }`.
-    fn read_member(&mut self, member: &[TokenTree], base: &[String]) {
-        let Some(TokenTree::Ident(first)) = member.first() else {
-            return;
-        };
-        let mut path = base.to_vec();
-        if first != "self" {
-            path.push(first.to_string());
-        }
-        let found_before = self.found.len();
-        self.read_segments(member, 1, &path);
-        if self.found.len() == found_before {
-            let line = first.span().start().line;
-            self.found.push(FoundPath {
-                origin: Origin::ThisCrate,
-                segments: path,
-                line,
-            });
-        }
-    }
-}
-
-/// The token behind `::`, if `::` stands at `at`.
-fn after_colons(tokens: &[TokenTree], at: usize) -> Option<&TokenTree> {
-    let is_colon = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ':');
-    let has_colons = is_colon(tokens.get(at)) && is_colon(tokens.get(at + 1));
-    if has_colons { tokens.get(at + 2) } else { None }
-}
-
-fn is_semicolon(token: &TokenTree) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';')
-}
-
-fn split_at_commas(group: &Group) -> Vec<Vec<TokenTree>> {
-    let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
-    let members =
-        tokens.split(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ','));
-    members.map(<[TokenTree]>::to_vec).collect()
 }
 
 #[cfg(test)]
@@ -396,6 +245,23 @@ mod tests {
     }
 
     #[test]
+    fn search_is_pure() {
+        let text = "use std::{\n    mem,\n    time::{Duration, Instant},\n};";
+        let findings = check_file("search/budget.rs", text);
+        assert_eq!(
+            findings,
+            ["3: `search` is pure: it must not use `std::time::Instant`"]
+        );
+        let findings = check_file("search/mod.rs", "fn f() { std::thread::yield_now() }");
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert_fine(
+            "search/mod.rs",
+            "use std::rc::Rc; use core::time::Duration;",
+        );
+        assert_fine("exec/threads.rs", "use std::thread;");
+    }
+
+    #[test]
     fn wire_uses_no_crate_but_std() {
         let findings = check_file("wire/event.rs", "use std::io;\nuse serde::Serialize;");
         assert_eq!(
@@ -408,5 +274,9 @@ mod tests {
         );
         assert_eq!(findings.len(), 2, "{findings:?}");
         assert_fine("exec/switch.rs", "use corosensei::Coroutine;");
+        assert_fine(
+            "wire/mod.rs",
+            "mod event; pub use event::Event; use Event::*;",
+        );
     }
 }

@@ -4,6 +4,7 @@ mod file_map;
 mod imports;
 mod leftovers;
 mod length;
+mod paths;
 mod sources;
 
 use std::fmt;
