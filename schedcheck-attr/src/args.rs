@@ -18,50 +18,25 @@ enum Kind {
     Duration,
 }
 
-const COUNT: Kind = Kind::Number {
-    min: 0,
-    max: u32::MAX as u64,
-};
-const BUDGET: Kind = Kind::Number {
-    min: 1,
-    max: u64::MAX,
-};
+const COUNT: Kind = Kind::Number { min: 0, max: u32::MAX as u64 };
+const BUDGET: Kind = Kind::Number { min: 1, max: u64::MAX };
 
 /// Every argument: its name, the form of its value, and an example for error messages.
 const ARGUMENTS: &[(&str, Kind, &str)] = &[
     ("bound", COUNT, "2"),
     ("priority", Kind::Priorities, "\"mdpor,pb\""),
-    (
-        "reduction",
-        Kind::OneOf(&["optimal", "source", "classic", "none"]),
-        "\"optimal\"",
-    ),
+    ("reduction", Kind::OneOf(&["optimal", "source", "classic", "none"]), "\"optimal\""),
     ("max_time", Kind::Duration, "\"10s\""),
     ("max_executions", BUDGET, "1000"),
     ("max_steps", BUDGET, "500"),
-    (
-        "seed",
-        Kind::Number {
-            min: 0,
-            max: u64::MAX,
-        },
-        "7",
-    ),
+    ("seed", Kind::Number { min: 0, max: u64::MAX }, "7"),
     ("spurious", COUNT, "0"),
     ("timeouts", COUNT, "0"),
     ("weak_cas", COUNT, "0"),
     ("expect", Kind::OneOf(OUTCOMES), "\"deadlock\""),
 ];
 
-const OUTCOMES: &[&str] = &[
-    "deadlock",
-    "panic",
-    "livelock",
-    "data-race",
-    "misuse",
-    "crash",
-    "leak",
-];
+const OUTCOMES: &[&str] = &["deadlock", "panic", "livelock", "data-race", "misuse", "crash", "leak"];
 const PRIORITIES: &[&str] = &["pb", "dpor", "mdpor", "ss", "rand", "method", "var"];
 const TIME_UNITS: &[&str] = &["ms", "s", "m", "h"];
 
@@ -88,10 +63,7 @@ impl Parse for Argument {
             return Err(Error::new(name.span(), message));
         }
         input.parse::<Token![=]>()?;
-        Ok(Argument {
-            name,
-            value: input.parse()?,
-        })
+        Ok(Argument { name, value: input.parse()? })
     }
 }
 
@@ -127,63 +99,33 @@ fn checked_value(name: &Ident, value: &Expr) -> Result<String> {
         return Err(Error::new(name.span(), unknown_name(name)));
     };
     let wrong_type = |wanted: &str| {
-        Error::new_spanned(
-            value,
-            format!("`{known}` takes {wanted}, such as `{known} = {example}`"),
-        )
+        Error::new_spanned(value, format!("`{known}` takes {wanted}, such as `{known} = {example}`"))
     };
     match (kind, value) {
-        (
-            Kind::Number { min, max },
-            Expr::Lit(ExprLit {
-                lit: Lit::Int(number),
-                ..
-            }),
-        ) => checked_number(known, number, *min, *max),
+        (Kind::Number { min, max }, Expr::Lit(ExprLit { lit: Lit::Int(number), .. })) => {
+            checked_number(known, number, *min, *max)
+        }
         (Kind::Number { .. }, _) => Err(wrong_type("a whole number")),
-        (
-            Kind::OneOf(words),
-            Expr::Lit(ExprLit {
-                lit: Lit::Str(text),
-                ..
-            }),
-        ) => checked_word(known, text, words),
-        (
-            Kind::Priorities,
-            Expr::Lit(ExprLit {
-                lit: Lit::Str(text),
-                ..
-            }),
-        ) => checked_priorities(text),
-        (
-            Kind::Duration,
-            Expr::Lit(ExprLit {
-                lit: Lit::Str(text),
-                ..
-            }),
-        ) => checked_duration(text),
+        (Kind::OneOf(words), Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => {
+            checked_word(known, text, words)
+        }
+        (Kind::Priorities, Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => checked_priorities(text),
+        (Kind::Duration, Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => checked_duration(text),
         (Kind::OneOf(_) | Kind::Priorities | Kind::Duration, _) => Err(wrong_type("a string")),
     }
 }
 
 fn checked_number(name: &str, number: &LitInt, min: u64, max: u64) -> Result<String> {
     if !number.suffix().is_empty() {
-        let message = format!(
-            "`{name}` takes a whole number without a suffix: `{}`",
-            number.base10_digits()
-        );
+        let message = format!("`{name}` takes a whole number without a suffix: `{}`", number.base10_digits());
         return Err(Error::new(number.span(), message));
     }
     match number.base10_parse::<u64>() {
-        Ok(value) if value < min => Err(Error::new(
-            number.span(),
-            format!("`{name}` must be at least {min}"),
-        )),
+        Ok(value) if value < min => {
+            Err(Error::new(number.span(), format!("`{name}` must be at least {min}")))
+        }
         Ok(value) if value <= max => Ok(value.to_string()),
-        Ok(_) | Err(_) => Err(Error::new(
-            number.span(),
-            format!("`{name}` can be at most {max}"),
-        )),
+        Ok(_) | Err(_) => Err(Error::new(number.span(), format!("`{name}` can be at most {max}"))),
     }
 }
 
@@ -193,10 +135,7 @@ fn checked_word(name: &str, text: &LitStr, words: &[&str]) -> Result<String> {
         return Ok(word);
     }
     let hint = suggestion(&word, words);
-    let message = format!(
-        "`{word}` is no value of `{name}`{hint}; valid are: {}",
-        words.join(", ")
-    );
+    let message = format!("`{word}` is no value of `{name}`{hint}; valid are: {}", words.join(", "));
     Err(Error::new(text.span(), message))
 }
 
@@ -204,9 +143,8 @@ fn checked_priorities(text: &LitStr) -> Result<String> {
     let list = text.value();
     let mut names: Vec<&str> = Vec::new();
     for name in list.split(',').map(str::trim) {
-        let (function, seed) = name
-            .split_once(':')
-            .map_or((name, None), |(function, seed)| (function, Some(seed)));
+        let (function, seed) =
+            name.split_once(':').map_or((name, None), |(function, seed)| (function, Some(seed)));
         let problem = if name.is_empty() {
             Some("a name is missing in this list of priority functions".to_owned())
         } else if !PRIORITIES.contains(&function) {
@@ -215,17 +153,14 @@ fn checked_priorities(text: &LitStr) -> Result<String> {
         } else if seed.is_some() && function != "rand" {
             Some(format!("`{function}` takes no number; only `rand` does"))
         } else if seed.is_some_and(|seed| !is_u64(seed)) {
-            Some(format!(
-                "`{name}`: a whole number must follow `rand:`, such as `rand:7`"
-            ))
+            Some(format!("`{name}`: a whole number must follow `rand:`, such as `rand:7`"))
         } else if names.contains(&name) {
             Some(format!("`{name}` is named twice"))
         } else {
             None
         };
         if let Some(problem) = problem {
-            let message =
-                format!("{problem}; valid are: pb, dpor, mdpor, ss, rand, rand:N, method, var");
+            let message = format!("{problem}; valid are: pb, dpor, mdpor, ss, rand, rand:N, method, var");
             return Err(Error::new(text.span(), message));
         }
         names.push(name);
@@ -259,18 +194,12 @@ fn unknown_name(name: &Ident) -> String {
     let name = name.to_string();
     let valid: Vec<_> = ARGUMENTS.iter().map(|known| known.0).collect();
     let hint = suggestion(&name, &valid);
-    format!(
-        "`#[schedcheck]` has no argument `{name}`{hint}; valid are: {}",
-        valid.join(", ")
-    )
+    format!("`#[schedcheck]` has no argument `{name}`{hint}; valid are: {}", valid.join(", "))
 }
 
 /// ` (did you mean …?)` for the nearest of `known`, or nothing if none is near.
 fn suggestion(typed: &str, known: &[&str]) -> String {
-    let nearest = known
-        .iter()
-        .map(|word| (edit_distance(typed, word), word))
-        .min();
+    let nearest = known.iter().map(|word| (edit_distance(typed, word), word)).min();
     match nearest {
         Some((distance, word)) if distance <= 1 + word.len() / 4 && distance < word.len() => {
             format!(" (did you mean `{word}`?)")
@@ -304,11 +233,7 @@ mod tests {
         let tokens: TokenStream = arguments.parse().expect("the test's own tokens");
         match options_text(tokens) {
             Ok(text) => text,
-            Err(errors) => errors
-                .into_iter()
-                .map(|e| e.to_string())
-                .collect::<Vec<_>>()
-                .join("\n"),
+            Err(errors) => errors.into_iter().map(|e| e.to_string()).collect::<Vec<_>>().join("\n"),
         }
     }
 
@@ -322,18 +247,9 @@ mod tests {
                 "bound=2;priority=mdpor,pb;max_time=10s",
             ),
             ("priority = \" ss , rand:7\"", "priority=ss,rand:7"),
-            (
-                "reduction = \"source\", seed = 0xff",
-                "reduction=source;seed=255",
-            ),
-            (
-                "max_executions = 1_000, max_steps = 500",
-                "max_executions=1000;max_steps=500",
-            ),
-            (
-                "spurious = 0, timeouts = 1, weak_cas = 2",
-                "spurious=0;timeouts=1;weak_cas=2",
-            ),
+            ("reduction = \"source\", seed = 0xff", "reduction=source;seed=255"),
+            ("max_executions = 1_000, max_steps = 500", "max_executions=1000;max_steps=500"),
+            ("spurious = 0, timeouts = 1, weak_cas = 2", "spurious=0;timeouts=1;weak_cas=2"),
             ("seed = 18446744073709551615", "seed=18446744073709551615"),
         ];
         for (arguments, expected) in cases {
@@ -344,16 +260,10 @@ mod tests {
     #[test]
     fn every_expected_outcome_and_every_priority_is_accepted() {
         for outcome in OUTCOMES {
-            assert_eq!(
-                check(&format!("expect = {outcome:?}")),
-                format!("expect={outcome}")
-            );
+            assert_eq!(check(&format!("expect = {outcome:?}")), format!("expect={outcome}"));
         }
         for priority in PRIORITIES {
-            assert_eq!(
-                check(&format!("priority = {priority:?}")),
-                format!("priority={priority}")
-            );
+            assert_eq!(check(&format!("priority = {priority:?}")), format!("priority={priority}"));
         }
     }
 
@@ -368,29 +278,17 @@ mod tests {
     #[test]
     fn wrong_arguments_are_named_with_what_would_be_right() {
         let cases = [
-            (
-                "bond = 2",
-                "has no argument `bond` (did you mean `bound`?); valid are: bound, priority,",
-            ),
+            ("bond = 2", "has no argument `bond` (did you mean `bound`?); valid are: bound, priority,"),
             ("colour = 2", "has no argument `colour`; valid are: bound,"),
             ("bound = 1, bound = 2", "`bound` is given twice"),
             ("bound", "`bound` needs a value, such as `bound = 2`"),
-            (
-                "bound = \"2\"",
-                "`bound` takes a whole number, such as `bound = 2`",
-            ),
+            ("bound = \"2\"", "`bound` takes a whole number, such as `bound = 2`"),
             ("bound = -1", "`bound` takes a whole number"),
             ("bound = 2u8", "without a suffix: `2`"),
             ("bound = 4294967296", "`bound` can be at most 4294967295"),
-            (
-                "seed = 18446744073709551616",
-                "`seed` can be at most 18446744073709551615",
-            ),
+            ("seed = 18446744073709551616", "`seed` can be at most 18446744073709551615"),
             ("max_steps = 0", "`max_steps` must be at least 1"),
-            (
-                "priority = 2",
-                "`priority` takes a string, such as `priority = \"mdpor,pb\"`",
-            ),
+            ("priority = 2", "`priority` takes a string, such as `priority = \"mdpor,pb\"`"),
             (
                 "priority = \"mdpro\"",
                 "`mdpro` is no priority function (did you mean `mdpor`?); valid are: pb,",
@@ -399,20 +297,14 @@ mod tests {
             ("priority = \"pb,,ss\"", "a name is missing"),
             ("priority = \"pb,pb\"", "`pb` is named twice"),
             ("priority = \"pb:3\"", "`pb` takes no number"),
-            (
-                "priority = \"rand:x\"",
-                "a whole number must follow `rand:`",
-            ),
+            ("priority = \"rand:x\"", "a whole number must follow `rand:`"),
             ("priority = \"rand:\"", "a whole number must follow `rand:`"),
             (
                 "reduction = \"optimum\"",
                 "did you mean `optimal`?); valid are: optimal, source, classic, none",
             ),
             ("expect = \"data race\"", "did you mean `data-race`?"),
-            (
-                "max_time = 10",
-                "`max_time` takes a string, such as `max_time = \"10s\"`",
-            ),
+            ("max_time = 10", "`max_time` takes a string, such as `max_time = \"10s\"`"),
             ("max_time = \"10\"", "`10` is no duration"),
             ("max_time = \"+1s\"", "`+1s` is no duration"),
             ("max_time = \"ten seconds\"", "is no duration"),
@@ -427,22 +319,14 @@ mod tests {
 
     #[test]
     fn all_mistakes_are_reported_at_once() {
-        assert_eq!(
-            check("bond = 2, max_time = \"x\", seed = true")
-                .lines()
-                .count(),
-            3
-        );
+        assert_eq!(check("bond = 2, max_time = \"x\", seed = true").lines().count(), 3);
     }
 
     #[test]
     fn edit_distance_is_symmetric_and_counts_edits() {
-        for (from, to, distance) in [
-            ("", "abc", 3),
-            ("bound", "bond", 1),
-            ("mdpro", "mdpor", 2),
-            ("ss", "ss", 0),
-        ] {
+        for (from, to, distance) in
+            [("", "abc", 3), ("bound", "bond", 1), ("mdpro", "mdpor", 2), ("ss", "ss", 0)]
+        {
             assert_eq!(edit_distance(from, to), distance);
             assert_eq!(edit_distance(to, from), distance);
         }

@@ -22,37 +22,19 @@ impl Parse for MarkedFunction {
         let attributes = input.call(Attribute::parse_outer)?;
         let visibility = input.parse()?;
         if let Some(keyword) = item_keyword_other_than_fn(input) {
-            let message =
-                format!("`#[schedcheck]` marks a test function, this is a `{keyword}` item");
+            let message = format!("`#[schedcheck]` marks a test function, this is a `{keyword}` item");
             return Err(Error::new_spanned(keyword, message));
         }
-        Ok(MarkedFunction {
-            attributes,
-            visibility,
-            signature: input.parse()?,
-            body: input.parse()?,
-        })
+        Ok(MarkedFunction { attributes, visibility, signature: input.parse()?, body: input.parse()? })
     }
 }
 
 /// The word that makes this item something else than a function: the first one that no function starts with.
 fn item_keyword_other_than_fn(input: ParseStream<'_>) -> Option<TokenTree> {
-    const KEYWORDS: &[&str] = &[
-        "struct",
-        "enum",
-        "union",
-        "mod",
-        "impl",
-        "trait",
-        "type",
-        "static",
-        "use",
-        "macro_rules",
-    ];
+    const KEYWORDS: &[&str] =
+        &["struct", "enum", "union", "mod", "impl", "trait", "type", "static", "use", "macro_rules"];
     let tokens: TokenStream = input.fork().parse().ok()?;
-    let mut before_fn = tokens
-        .into_iter()
-        .take_while(|token| token.to_string() != "fn");
+    let mut before_fn = tokens.into_iter().take_while(|token| token.to_string() != "fn");
     before_fn.find(|token| KEYWORDS.contains(&token.to_string().as_str()))
 }
 
@@ -93,25 +75,16 @@ fn unsuitable_parts(signature: &Signature) -> Option<Error> {
         problems.push(Error::new_spanned(tokens.to_token_stream(), message));
     };
     if let Some(keyword) = &signature.asyncness {
-        problem(
-            keyword,
-            "an `async fn`: run the future with an executor inside a plain `fn`",
-        );
+        problem(keyword, "an `async fn`: run the future with an executor inside a plain `fn`");
     }
     if let Safety::Unsafe(keyword) = &signature.safety {
         problem(keyword, "an `unsafe fn`: use an `unsafe` block inside");
     }
     if !signature.generics.params.is_empty() {
-        problem(
-            &signature.generics,
-            "a generic function: nothing says which instance to run",
-        );
+        problem(&signature.generics, "a generic function: nothing says which instance to run");
     }
     if !signature.inputs.is_empty() {
-        problem(
-            &signature.inputs,
-            "a function with parameters: nothing supplies their values",
-        );
+        problem(&signature.inputs, "a function with parameters: nothing supplies their values");
     }
     problems.into_iter().reduce(|mut all, next| {
         all.combine(next);
@@ -120,12 +93,7 @@ fn unsuitable_parts(signature: &Signature) -> Option<Error> {
 }
 
 fn ordinary_test(function: &MarkedFunction) -> TokenStream {
-    let MarkedFunction {
-        attributes,
-        visibility,
-        signature,
-        body,
-    } = function;
+    let MarkedFunction { attributes, visibility, signature, body } = function;
     let already_a_test = attributes.iter().any(is_test_attribute);
     let test = (!already_a_test).then(|| quote!(#[::core::prelude::v1::test]));
     quote!(#test #(#attributes)* #visibility #signature #body)
@@ -133,29 +101,19 @@ fn ordinary_test(function: &MarkedFunction) -> TokenStream {
 
 /// `#[test]` by any of its names: `core::prelude::v1::test` is what careful macros write.
 fn is_test_attribute(attribute: &Attribute) -> bool {
-    let path: Vec<String> = attribute
-        .path()
-        .segments
-        .iter()
-        .map(|segment| segment.ident.to_string())
-        .collect();
-    matches!(
-        path.join("::").as_str(),
-        "test" | "core::prelude::v1::test" | "std::prelude::v1::test"
-    )
+    let path: Vec<String> =
+        attribute.path().segments.iter().map(|segment| segment.ident.to_string()).collect();
+    matches!(path.join("::").as_str(), "test" | "core::prelude::v1::test" | "std::prelude::v1::test")
 }
 
 /// A second test by whose name and call our harness learns that `function` is marked, and with which options.
 ///
-/// It goes through a macro of `schedcheck-rt` that is empty under plain `cargo test`: a `#[cfg(schedcheck)]` here
-/// would be an `unexpected_cfgs` warning in the user's crate.
+/// It goes through a macro of `schedcheck-rt` that is empty under plain `cargo test`: a
+/// `#[cfg(schedcheck)]` here would be an `unexpected_cfgs` warning in the user's crate.
 fn options_sibling(function: &MarkedFunction, options: &str) -> TokenStream {
     // At the call site: lints stay quiet about names that come out of a macro.
-    let name = format_ident!(
-        "__schedcheck_options_{}",
-        function.signature.ident.unraw(),
-        span = Span::call_site()
-    );
+    let name =
+        format_ident!("__schedcheck_options_{}", function.signature.ident.unraw(), span = Span::call_site());
     let conditions = function.attributes.iter().filter_map(condition);
     quote! {
         ::schedcheck_rt::__private_if_schedcheck! {
@@ -177,9 +135,7 @@ fn condition(attribute: &Attribute) -> Option<TokenStream> {
     if !attribute.path().is_ident("cfg_attr") {
         return None;
     }
-    let parts = attribute
-        .parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
-        .ok()?;
+    let parts = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok()?;
     let mut parts = parts.into_iter();
     let predicate = parts.next()?;
     let conditions: Vec<Meta> = parts.filter(|part| part.path().is_ident("cfg")).collect();
@@ -224,28 +180,30 @@ mod tests {
     #[test]
     fn a_test_attribute_is_not_doubled_and_the_other_attributes_stay() {
         let registered = sibling(quote!(), quote!(__schedcheck_options_type), "");
-        check(
-            quote!(),
-            quote!(
-                #[test]
-                #[should_panic(expected = "no")]
-                #[ignore]
-                pub(crate) fn r#type() -> Result<(), E> {}
-            ),
-            quote!(#[test] #[should_panic(expected = "no")] #[ignore] pub(crate) fn r#type() -> Result<(), E> {} #registered),
-        );
+        let function = quote! {
+            #[test]
+            #[should_panic(expected = "no")]
+            #[ignore]
+            pub(crate) fn r#type() -> Result<(), E> {}
+        };
+        check(quote!(), function.clone(), quote!(#function #registered));
     }
 
     #[test]
     fn the_sibling_exists_exactly_when_the_test_does() {
-        let conditions = quote!(#[cfg(unix)] #[cfg_attr(feature = "f", cfg(debug_assertions))]);
+        let conditions = quote! {
+            #[cfg(unix)]
+            #[cfg_attr(feature = "f", cfg(debug_assertions))]
+        };
         let registered = sibling(conditions, quote!(__schedcheck_options_t), "");
-        let attributes = quote!(#[cfg(unix)] #[doc = "d"] #[cfg_attr(feature = "f", ignore, cfg(debug_assertions))] #[cfg_attr(miri, ignore)]);
-        check(
-            quote!(),
-            quote!(#attributes fn t() {}),
-            quote!(#[::core::prelude::v1::test] #attributes fn t() {} #registered),
-        );
+        let function = quote! {
+            #[cfg(unix)]
+            #[doc = "d"]
+            #[cfg_attr(feature = "f", ignore, cfg(debug_assertions))]
+            #[cfg_attr(miri, ignore)]
+            fn t() {}
+        };
+        check(quote!(), function.clone(), quote!(#[::core::prelude::v1::test] #function #registered));
     }
 
     #[test]
@@ -263,9 +221,6 @@ mod tests {
             ),
         )
         .to_string();
-        assert!(
-            expansion.contains("compile_error") && expansion.ends_with("struct S ;"),
-            "{expansion}"
-        );
+        assert!(expansion.contains("compile_error") && expansion.ends_with("struct S ;"), "{expansion}");
     }
 }

@@ -11,9 +11,10 @@ use proc_macro::TokenStream;
 
 /// Marks a test whose schedules `cargo schedcheck` explores.
 ///
-/// The function stays an ordinary `#[test]`: `cargo test` runs it once, with real threads, and `#[ignore]`,
-/// `#[should_panic]`, `#[cfg(…)]` and a `Result` return type mean what they always mean. A `#[test]` beside it is
-/// not needed; if there is one, it stands below `#[schedcheck]`.
+/// The function stays an ordinary `#[test]`: `cargo test` runs it once, with real threads, and
+/// `#[ignore]`, `#[should_panic]`, `#[cfg(…)]` and a `Result` return type mean what they always mean.
+/// A `#[test]` beside it is not needed; if there is one, put it below `#[schedcheck]`: above, it is
+/// expanded first and the test is listed twice.
 ///
 /// ```
 /// use schedcheck_rt::schedcheck;
@@ -37,7 +38,7 @@ use proc_macro::TokenStream;
 /// | argument | example | meaning |
 /// |---|---|---|
 /// | `bound` | `2` | only schedules with at most so many preemptions |
-/// | `priority` | `"mdpor,pb"` | priority functions, the most important first: `pb dpor mdpor ss rand rand:N method var` |
+/// | `priority` | `"mdpor,pb"` | the most important first: `pb dpor mdpor ss rand rand:N method var` |
 /// | `reduction` | `"optimal"` | partial-order reduction: `optimal source classic none` |
 /// | `max_time` | `"10s"` | budget of this test: a whole number and `ms`, `s`, `m` or `h` |
 /// | `max_executions` | `1000` | budget of this test, in runs of its body |
@@ -46,7 +47,7 @@ use proc_macro::TokenStream;
 /// | `spurious` | `0` | spurious wake-ups that one execution may have |
 /// | `timeouts` | `0` | time-outs that may fire in one execution |
 /// | `weak_cas` | `0` | spurious failures of `compare_exchange_weak` in one execution |
-/// | `expect` | `"deadlock"` | the test passes if this failure is found: `deadlock panic livelock data-race misuse crash leak` |
+/// | `expect` | `"deadlock"` | passes if found: `deadlock panic livelock data-race misuse crash leak` |
 ///
 /// ```
 /// # use schedcheck_rt::schedcheck;

@@ -38,10 +38,7 @@ pub(crate) fn current_help(repository: &Path) -> Result<String> {
         .context("cargo run --package cargo-schedcheck")?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
-        bail!(
-            "`cargo schedcheck --help` ended with {}\n{errors}",
-            output.status
-        );
+        bail!("`cargo schedcheck --help` ended with {}\n{errors}", output.status);
     }
     String::from_utf8(output.stdout).context("the help text is not UTF-8")
 }
@@ -57,17 +54,12 @@ pub(crate) fn with_help(readme: &str, help: &str) -> Result<String> {
     // Trailing blanks come from clap's layout and would only trip editors.
     let help: Vec<&str> = help.trim().lines().map(str::trim_end).collect();
     let help = help.join("\n");
-    Ok(format!(
-        "{before}{OPENING}\n```text\n{help}\n```\n{CLOSING}{after}"
-    ))
+    Ok(format!("{before}{OPENING}\n```text\n{help}\n```\n{CLOSING}{after}"))
 }
 
 /// The line of the README on which the help text starts, if it has one.
 pub(crate) fn line_of_help(readme: &str) -> usize {
-    readme
-        .lines()
-        .position(|line| line.contains(OPENING))
-        .map_or(1, |index| index + 1)
+    readme.lines().position(|line| line.contains(OPENING)).map_or(1, |index| index + 1)
 }
 
 #[cfg(test)]
@@ -78,8 +70,7 @@ mod tests {
     fn the_text_between_the_markers_is_replaced_and_the_rest_kept() {
         let readme = "# top\n<!-- help -->\nold\n<!-- /help -->\nend\n";
         let updated = with_help(readme, "\nUsage: x  \n\n  -h\n").unwrap();
-        let expected =
-            "# top\n<!-- help -->\n```text\nUsage: x\n\n  -h\n```\n<!-- /help -->\nend\n";
+        let expected = "# top\n<!-- help -->\n```text\nUsage: x\n\n  -h\n```\n<!-- /help -->\nend\n";
         assert_eq!(updated, expected);
         assert_eq!(with_help(&updated, "Usage: x\n\n  -h").unwrap(), updated);
         assert_eq!(line_of_help(readme), 2);
@@ -87,17 +78,7 @@ mod tests {
 
     #[test]
     fn a_missing_marker_is_named() {
-        assert!(
-            with_help("# top", "x")
-                .unwrap_err()
-                .to_string()
-                .contains(OPENING)
-        );
-        assert!(
-            with_help("<!-- help -->", "x")
-                .unwrap_err()
-                .to_string()
-                .contains(CLOSING)
-        );
+        assert!(with_help("# top", "x").unwrap_err().to_string().contains(OPENING));
+        assert!(with_help("<!-- help -->", "x").unwrap_err().to_string().contains(CLOSING));
     }
 }

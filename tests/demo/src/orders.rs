@@ -55,10 +55,7 @@ pub mod fixed {
         /// Takes the oldest order; waits for one if there is none.
         pub fn take(&self) -> u32 {
             let waiting = self.waiting.lock().unwrap();
-            let mut waiting = self
-                .arrived
-                .wait_while(waiting, |waiting| waiting.is_empty())
-                .unwrap();
+            let mut waiting = self.arrived.wait_while(waiting, |waiting| waiting.is_empty()).unwrap();
             waiting.pop_front().expect("checked under the same lock")
         }
     }

@@ -109,10 +109,7 @@ mod tests {
     use schedcheck_rt::schedcheck;
     use std::thread;
 
-    const COMPLETE: Quote = Quote {
-        buy: 100,
-        sell: 103,
-    };
+    const COMPLETE: Quote = Quote { buy: 100, sell: 103 };
 
     #[schedcheck]
     fn buggy_board_shows_half_a_quote() {

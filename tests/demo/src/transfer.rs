@@ -12,10 +12,7 @@ pub struct Account {
 impl Account {
     /// An account with some money in it.
     pub fn new(number: u32, balance: u64) -> Self {
-        Account {
-            number,
-            balance: Mutex::new(balance),
-        }
+        Account { number, balance: Mutex::new(balance) }
     }
 
     /// What is in it.
@@ -44,11 +41,7 @@ pub mod fixed {
 
     /// Moves `amount` from one account to the other, which must not be the same.
     pub fn transfer(from: &Account, to: &Account, amount: u64) {
-        let (first, second) = if from.number < to.number {
-            (from, to)
-        } else {
-            (to, from)
-        };
+        let (first, second) = if from.number < to.number { (from, to) } else { (to, from) };
         let first_balance = first.balance.lock().unwrap();
         let second_balance = second.balance.lock().unwrap();
         let (mut source, mut target) = if from.number < to.number {

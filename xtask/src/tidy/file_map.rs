@@ -17,11 +17,7 @@ const OPENING: &str = "<!-- file map -->";
 const CLOSING: &str = "<!-- /file map -->";
 
 /// Where the files are that must be on the map.
-const MAPPED: &[&str] = &[
-    "cargo-schedcheck/src/",
-    "schedcheck-rt/src/",
-    "schedcheck-attr/src/",
-];
+const MAPPED: &[&str] = &["cargo-schedcheck/src/", "schedcheck-rt/src/", "schedcheck-attr/src/"];
 
 /// A path on the map and its line in the document.
 struct Entry {
@@ -32,17 +28,10 @@ struct Entry {
 /// Compares the map with the files of the repository.
 pub(super) fn check(document: &str, files: &[&str]) -> Vec<Finding> {
     let Some(opening) = document.lines().position(|line| line.trim() == OPENING) else {
-        return vec![Finding::new(
-            DOCUMENT,
-            1,
-            format!("there is no `{OPENING}`"),
-        )];
+        return vec![Finding::new(DOCUMENT, 1, format!("there is no `{OPENING}`"))];
     };
     let mut lines = document.lines().enumerate().skip(opening + 1);
-    let map: Vec<(usize, &str)> = lines
-        .by_ref()
-        .take_while(|(_, line)| line.trim() != CLOSING)
-        .collect();
+    let map: Vec<(usize, &str)> = lines.by_ref().take_while(|(_, line)| line.trim() != CLOSING).collect();
     let entries = entries(&map);
     let mut findings = Vec::new();
     for Entry { path, line } in &entries {
@@ -51,11 +40,7 @@ pub(super) fn check(document: &str, files: &[&str]) -> Vec<Finding> {
             None => files.contains(&path.as_str()),
         };
         if !exists {
-            findings.push(Finding::new(
-                DOCUMENT,
-                *line,
-                format!("`{path}` does not exist"),
-            ));
+            findings.push(Finding::new(DOCUMENT, *line, format!("`{path}` does not exist")));
         }
     }
     for file in files {
@@ -80,18 +65,11 @@ fn entries(map: &[(usize, &str)]) -> Vec<Entry> {
         }
         let is_indented = text.starts_with(char::is_whitespace);
         if !is_indented {
-            folder = if name.ends_with('/') {
-                name.to_owned()
-            } else {
-                String::new()
-            };
+            folder = if name.ends_with('/') { name.to_owned() } else { String::new() };
         }
         let base = if is_indented { folder.as_str() } else { "" };
         for path in expand_braces(name) {
-            entries.push(Entry {
-                path: format!("{base}{path}"),
-                line: index + 1,
-            });
+            entries.push(Entry { path: format!("{base}{path}"), line: index + 1 });
         }
     }
     entries
@@ -107,11 +85,8 @@ fn expand_braces(text: &str) -> Vec<String> {
         return vec![text.to_owned()];
     };
     let afters = expand_braces(after);
-    let combined = list.split(',').flat_map(|middle| {
-        afters
-            .iter()
-            .map(move |after| format!("{before}{middle}{after}"))
-    });
+    let combined =
+        list.split(',').flat_map(|middle| afters.iter().map(move |after| format!("{before}{middle}{after}")));
     combined.collect()
 }
 
@@ -130,10 +105,7 @@ mod tests {
 
     fn check_map(map: &str) -> Vec<String> {
         let document = format!("# Title\n{OPENING}\n```text\n{map}\n```\n{CLOSING}\nend\n");
-        check(&document, FILES)
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        check(&document, FILES).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -164,19 +136,12 @@ mod tests {
     #[test]
     fn a_document_without_a_map_is_found() {
         let findings = check("# Title\n", FILES);
-        assert!(
-            findings[0]
-                .to_string()
-                .contains("there is no `<!-- file map -->`")
-        );
+        assert!(findings[0].to_string().contains("there is no `<!-- file map -->`"));
     }
 
     #[test]
     fn braces_multiply() {
-        assert_eq!(
-            expand_braces("{a,b}/{c,d}.rs"),
-            ["a/c.rs", "a/d.rs", "b/c.rs", "b/d.rs"]
-        );
+        assert_eq!(expand_braces("{a,b}/{c,d}.rs"), ["a/c.rs", "a/d.rs", "b/c.rs", "b/d.rs"]);
         assert_eq!(expand_braces("a{b"), ["a{b"]);
     }
 }

@@ -27,25 +27,15 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Threads, clocks, I/O and shared state: what `search` must not see of `std`.
-const IMPURE: &[&str] = &[
-    "env",
-    "fs",
-    "io",
-    "net",
-    "process",
-    "sync",
-    "thread",
-    "time::Instant",
-    "time::SystemTime",
-];
+const IMPURE: &[&str] =
+    &["env", "fs", "io", "net", "process", "sync", "thread", "time::Instant", "time::SystemTime"];
 
 pub(super) fn check(source: &Source) -> Vec<Finding> {
     let Some(module) = module_of(&source.path) else {
         return Vec::new();
     };
-    let Some((layer, permitted)) = LAYERS
-        .iter()
-        .find(|(layer, _)| module.first().is_some_and(|first| first == layer))
+    let Some((layer, permitted)) =
+        LAYERS.iter().find(|(layer, _)| module.first().is_some_and(|first| first == layer))
     else {
         return Vec::new();
     };
@@ -76,10 +66,7 @@ fn forbidden_module(layer: &str, permitted: &[&str], target: &[String]) -> Optio
     let target = target.join("::");
     (!is_permitted).then(|| match permitted {
         [] => format!("`{layer}` must not import `crate::{target}`: it imports no other module"),
-        _ => format!(
-            "`{layer}` must not import `crate::{target}`: it may import {}",
-            permitted.join(", ")
-        ),
+        _ => format!("`{layer}` must not import `crate::{target}`: it may import {}", permitted.join(", ")),
     })
 }
 
@@ -91,12 +78,7 @@ fn lies_in(path: &[String], module: &str) -> bool {
 
 fn impurity(layer: &str, path: &[String]) -> Option<String> {
     let is_impure = layer == "search" && IMPURE.iter().any(|module| lies_in(path, module));
-    is_impure.then(|| {
-        format!(
-            "`search` is pure: it must not use `std::{}`",
-            path.join("::")
-        )
-    })
+    is_impure.then(|| format!("`search` is pure: it must not use `std::{}`", path.join("::")))
 }
 
 fn forbidden_crate(layer: &str, path: &[String]) -> Option<String> {
@@ -109,11 +91,7 @@ fn module_of(path: &str) -> Option<Vec<String>> {
     let path = path.strip_prefix(ROOT)?.strip_suffix(".rs")?;
     let path = path.strip_suffix("/mod").unwrap_or(path);
     let is_root = path == "lib";
-    Some(if is_root {
-        Vec::new()
-    } else {
-        path.split('/').map(str::to_owned).collect()
-    })
+    Some(if is_root { Vec::new() } else { path.split('/').map(str::to_owned).collect() })
 }
 
 #[cfg(test)]
@@ -124,18 +102,11 @@ mod tests {
     /// The findings of one file of the runtime, as `line: message`.
     fn check_file(path: &str, text: &str) -> Vec<String> {
         let findings = check(&source(&format!("{ROOT}{path}"), text));
-        findings
-            .iter()
-            .map(|found| format!("{}: {}", found.line, found.message))
-            .collect()
+        findings.iter().map(|found| format!("{}: {}", found.line, found.message)).collect()
     }
 
     fn assert_fine(path: &str, text: &str) {
-        assert_eq!(
-            check_file(path, text),
-            Vec::<String>::new(),
-            "{path}: {text}"
-        );
+        assert_eq!(check_file(path, text), Vec::<String>::new(), "{path}: {text}");
     }
 
     /// Exactly one finding, on this line, that names this target.
@@ -149,31 +120,13 @@ mod tests {
 
     #[test]
     fn permitted_directions_are_fine() {
-        assert_fine(
-            "facade/sync/mutex.rs",
-            "use crate::exec::active;\nuse crate::model::Op;",
-        );
-        assert_fine(
-            "facade/hint.rs",
-            "use crate::search::step::Alt; use super::sync::Mutex;",
-        );
-        assert_fine(
-            "exec/mod.rs",
-            "use crate::{model::Op, search::step::{Model, Trace}};",
-        );
+        assert_fine("facade/sync/mutex.rs", "use crate::exec::active;\nuse crate::model::Op;");
+        assert_fine("facade/hint.rs", "use crate::search::step::Alt; use super::sync::Mutex;");
+        assert_fine("exec/mod.rs", "use crate::{model::Op, search::step::{Model, Trace}};");
         assert_fine("model/mutex.rs", "use super::Op; use crate::search::step;");
-        assert_fine(
-            "entry.rs",
-            "use crate::search::explore; use crate::exec::Execution;",
-        );
-        assert_fine(
-            "search/expand.rs",
-            "use super::step::Trace; use crate::search::bound;",
-        );
-        assert_fine(
-            "wire/event.rs",
-            "use std::fmt; use super::schedule::Schedule;",
-        );
+        assert_fine("entry.rs", "use crate::search::explore; use crate::exec::Execution;");
+        assert_fine("search/expand.rs", "use super::step::Trace; use crate::search::bound;");
+        assert_fine("wire/event.rs", "use std::fmt; use super::schedule::Schedule;");
         assert_fine("lib.rs", "pub use crate::facade::sync;");
     }
 
@@ -181,44 +134,19 @@ mod tests {
     fn forbidden_directions_are_found_with_their_line() {
         assert_forbidden("search/mod.rs", "\nuse crate::exec::run;", 2, "exec::run");
         assert_forbidden("search/mod.rs", "use crate::model;", 1, "model");
-        assert_forbidden(
-            "model/mod.rs",
-            "use crate::exec::Active;",
-            1,
-            "exec::Active",
-        );
+        assert_forbidden("model/mod.rs", "use crate::exec::Active;", 1, "exec::Active");
         assert_forbidden("exec/run.rs", "use crate::facade::sync;", 1, "facade::sync");
-        assert_forbidden(
-            "exec/run.rs",
-            "use crate::search::expand;",
-            1,
-            "search::expand",
-        );
-        assert_forbidden(
-            "facade/hint.rs",
-            "use crate::entry::explore;",
-            1,
-            "entry::explore",
-        );
+        assert_forbidden("exec/run.rs", "use crate::search::expand;", 1, "search::expand");
+        assert_forbidden("facade/hint.rs", "use crate::entry::explore;", 1, "entry::explore");
         assert_forbidden("entry.rs", "use crate::facade::sync;", 1, "facade::sync");
-        assert_forbidden(
-            "wire/event.rs",
-            "use crate::search::step;",
-            1,
-            "search::step",
-        );
+        assert_forbidden("wire/event.rs", "use crate::search::step;", 1, "search::step");
     }
 
     #[test]
     fn paths_are_followed_through_groups_super_expressions_and_macros() {
         let grouped = "use crate::{\n    search::step,\n    search::{step::Alt, expand},\n};";
         assert_forbidden("model/mod.rs", grouped, 3, "search::expand");
-        assert_forbidden(
-            "search/step.rs",
-            "use super::super::exec::run;",
-            1,
-            "exec::run",
-        );
+        assert_forbidden("search/step.rs", "use super::super::exec::run;", 1, "exec::run");
         assert_forbidden("search/mod.rs", "use super::exec;", 1, "exec");
         let expression = "fn f() {\n    let x = crate::exec::run();\n}";
         assert_forbidden("search/mod.rs", expression, 2, "exec::run");
@@ -228,18 +156,14 @@ mod tests {
 
     #[test]
     fn super_inside_an_inline_module_means_its_file() {
-        assert_fine(
-            "search/step.rs",
-            "mod tests { use super::*; use super::exec; }",
-        );
+        assert_fine("search/step.rs", "mod tests { use super::*; use super::exec; }");
         let outside = "mod tests {\n    use super::super::super::exec;\n}";
         assert_forbidden("search/step.rs", outside, 2, "exec");
     }
 
     #[test]
     fn comments_strings_and_visibilities_are_no_imports() {
-        let text =
-            "//! See `crate::exec`.\npub(crate) fn f() -> &'static str { \"crate::exec::x\" }";
+        let text = "//! See `crate::exec`.\npub(crate) fn f() -> &'static str { \"crate::exec::x\" }";
         assert_fine("search/mod.rs", text);
         assert_fine("search/mod.rs", "pub(in crate::search) struct S;");
     }
@@ -248,35 +172,20 @@ mod tests {
     fn search_is_pure() {
         let text = "use std::{\n    mem,\n    time::{Duration, Instant},\n};";
         let findings = check_file("search/budget.rs", text);
-        assert_eq!(
-            findings,
-            ["3: `search` is pure: it must not use `std::time::Instant`"]
-        );
+        assert_eq!(findings, ["3: `search` is pure: it must not use `std::time::Instant`"]);
         let findings = check_file("search/mod.rs", "fn f() { std::thread::yield_now() }");
         assert_eq!(findings.len(), 1, "{findings:?}");
-        assert_fine(
-            "search/mod.rs",
-            "use std::rc::Rc; use core::time::Duration;",
-        );
+        assert_fine("search/mod.rs", "use std::rc::Rc; use core::time::Duration;");
         assert_fine("exec/threads.rs", "use std::thread;");
     }
 
     #[test]
     fn wire_uses_no_crate_but_std() {
         let findings = check_file("wire/event.rs", "use std::io;\nuse serde::Serialize;");
-        assert_eq!(
-            findings,
-            ["2: `wire` must not use the crate `serde`: only std"]
-        );
-        let findings = check_file(
-            "wire/mod.rs",
-            "use ::libc::c_int; use {std::fmt, libc::pid_t};",
-        );
+        assert_eq!(findings, ["2: `wire` must not use the crate `serde`: only std"]);
+        let findings = check_file("wire/mod.rs", "use ::libc::c_int; use {std::fmt, libc::pid_t};");
         assert_eq!(findings.len(), 2, "{findings:?}");
         assert_fine("exec/switch.rs", "use corosensei::Coroutine;");
-        assert_fine(
-            "wire/mod.rs",
-            "mod event; pub use event::Event; use Event::*;",
-        );
+        assert_fine("wire/mod.rs", "mod event; pub use event::Event; use Event::*;");
     }
 }

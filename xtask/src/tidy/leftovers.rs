@@ -23,11 +23,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
             Ok(tokens) => leftover_macros(tokens, source, &mut findings),
             Err(error) => {
                 let line = error.span().start().line;
-                findings.push(Finding::new(
-                    &source.path,
-                    line,
-                    format!("no Rust: {error}"),
-                ));
+                findings.push(Finding::new(&source.path, line, format!("no Rust: {error}")));
             }
         }
     }
@@ -41,15 +37,10 @@ fn leftover_macros(tokens: TokenStream, source: &Source, findings: &mut Vec<Find
         match token {
             TokenTree::Group(group) => leftover_macros(group.stream(), source, findings),
             TokenTree::Ident(name) if MACROS.iter().any(|known| name == known) => {
-                let is_call =
-                    matches!(tokens.peek(), Some(TokenTree::Punct(p)) if p.as_char() == '!');
+                let is_call = matches!(tokens.peek(), Some(TokenTree::Punct(p)) if p.as_char() == '!');
                 if is_call {
                     let message = format!("`{name}!` is left over");
-                    findings.push(Finding::new(
-                        &source.path,
-                        name.span().start().line,
-                        message,
-                    ));
+                    findings.push(Finding::new(&source.path, name.span().start().line, message));
                 }
             }
             _ => {}
@@ -63,10 +54,7 @@ mod tests {
     use crate::tidy::sources::source;
 
     fn check_text(path: &str, text: &str) -> Vec<String> {
-        check(&source(path, text))
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        check(&source(path, text)).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -84,17 +72,13 @@ mod tests {
     fn notes_are_found_in_every_kind_of_file() {
         for path in ["a.rs", "a.toml"] {
             let findings = check_text(path, &format!("\n# [{NOTE}]\n").replace('#', "//"));
-            assert!(
-                findings[0].starts_with(&format!("{path}:2: `{NOTE}`")),
-                "{findings:?}"
-            );
+            assert!(findings[0].starts_with(&format!("{path}:2: `{NOTE}`")), "{findings:?}");
         }
     }
 
     #[test]
     fn strings_comments_and_other_names_are_fine() {
-        let text =
-            "// todo!()\nconst HINT: &str = \"dbg!(x)\";\nfn todo(dbg: bool) -> bool { !dbg }";
+        let text = "// todo!()\nconst HINT: &str = \"dbg!(x)\";\nfn todo(dbg: bool) -> bool { !dbg }";
         assert!(check_text("a.rs", text).is_empty());
     }
 

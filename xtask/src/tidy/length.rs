@@ -8,11 +8,10 @@ const REASON: &str = "// LONG: ";
 
 pub(super) fn check(source: &Source) -> Option<Finding> {
     let lines = source.text.lines().count();
-    let has_reason = source.text.lines().any(|line| {
-        line.trim_start()
-            .strip_prefix(REASON)
-            .is_some_and(|reason| !reason.trim().is_empty())
-    });
+    let has_reason = source
+        .text
+        .lines()
+        .any(|line| line.trim_start().strip_prefix(REASON).is_some_and(|reason| !reason.trim().is_empty()));
     let is_too_long = source.is_rust() && lines > LIMIT && !has_reason;
     is_too_long.then(|| {
         let message = format!(
@@ -32,15 +31,9 @@ mod tests {
     fn a_long_file_needs_a_reason() {
         let long = "fn f() {}\n".repeat(LIMIT + 1);
         let finding = check(&source("a/src/b.rs", &long)).unwrap();
-        assert!(
-            finding.to_string().starts_with("a/src/b.rs:701: 701 lines"),
-            "{finding}"
-        );
+        assert!(finding.to_string().starts_with("a/src/b.rs:701: 701 lines"), "{finding}");
         assert!(check(&source("a.rs", &format!("{REASON}\n{long}"))).is_some());
-        assert_eq!(
-            check(&source("a.rs", &format!("{REASON}one table\n{long}"))),
-            None
-        );
+        assert_eq!(check(&source("a.rs", &format!("{REASON}one table\n{long}"))), None);
     }
 
     #[test]

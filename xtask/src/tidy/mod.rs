@@ -27,11 +27,7 @@ struct Finding {
 
 impl Finding {
     fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Finding {
-            path: path.to_owned(),
-            line,
-            message: message.into(),
-        }
+        Finding { path: path.to_owned(), line, message: message.into() }
     }
 }
 
@@ -61,21 +57,13 @@ pub(crate) fn run(repository: &Path) -> Outcome {
         1 => eprintln!("tidy: 1 finding"),
         many => eprintln!("tidy: {many} findings"),
     }
-    Ok(if findings.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn check_file_map(repository: &Path, sources: &[Source]) -> anyhow::Result<Vec<Finding>> {
     let path = repository.join(file_map::DOCUMENT);
     if !path.exists() {
-        return Ok(vec![Finding::new(
-            file_map::DOCUMENT,
-            1,
-            "the file is missing",
-        )]);
+        return Ok(vec![Finding::new(file_map::DOCUMENT, 1, "the file is missing")]);
     }
     let document = fs::read_to_string(path).context(file_map::DOCUMENT)?;
     let files: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();
@@ -90,14 +78,12 @@ fn check_help(repository: &Path) -> anyhow::Result<Vec<Finding>> {
     }
     let readme = fs::read_to_string(path).context(README)?;
     let line = docs::line_of_help(&readme);
-    Ok(
-        match docs::with_help(&readme, &docs::current_help(repository)?) {
-            Ok(updated) if updated == readme => Vec::new(),
-            Ok(_) => {
-                let message = "the help text is not the current one: run `cargo xtask docs`";
-                vec![Finding::new(README, line, message)]
-            }
-            Err(error) => vec![Finding::new(README, line, error.to_string())],
-        },
-    )
+    Ok(match docs::with_help(&readme, &docs::current_help(repository)?) {
+        Ok(updated) if updated == readme => Vec::new(),
+        Ok(_) => {
+            let message = "the help text is not the current one: run `cargo xtask docs`";
+            vec![Finding::new(README, line, message)]
+        }
+        Err(error) => vec![Finding::new(README, line, error.to_string())],
+    })
 }

@@ -25,18 +25,10 @@ pub(super) struct FoundPath {
 
 /// All paths in `tokens`, which are those of `module`.
 pub(super) fn paths(tokens: TokenStream, module: &[String]) -> Vec<FoundPath> {
-    let mut reader = Reader {
-        found: Vec::new(),
-        own_modules: Vec::new(),
-    };
+    let mut reader = Reader { found: Vec::new(), own_modules: Vec::new() };
     reader.read(tokens, module);
-    let Reader {
-        mut found,
-        own_modules,
-    } = reader;
-    found.retain(|path| {
-        path.origin != Origin::OtherCrate || !own_modules.contains(&path.segments[0])
-    });
+    let Reader { mut found, own_modules } = reader;
+    found.retain(|path| path.origin != Origin::OtherCrate || !own_modules.contains(&path.segments[0]));
     found
 }
 
@@ -139,9 +131,7 @@ impl Reader {
                     last = Some(name);
                     rest = after;
                 }
-                Some([TokenTree::Group(group), after @ ..])
-                    if group.delimiter() == Delimiter::Brace =>
-                {
+                Some([TokenTree::Group(group), after @ ..]) if group.delimiter() == Delimiter::Brace => {
                     for member in split_at_commas(group) {
                         self.read_member(origin, &segments, &member);
                     }
@@ -173,11 +163,7 @@ impl Reader {
 
     fn note(&mut self, origin: Origin, segments: &[String], last: &Ident) {
         let line = last.span().start().line;
-        self.found.push(FoundPath {
-            origin,
-            segments: segments.to_vec(),
-            line,
-        });
+        self.found.push(FoundPath { origin, segments: segments.to_vec(), line });
     }
 }
 
@@ -202,10 +188,7 @@ fn is_punct(token: &TokenTree, wanted: char) -> bool {
 
 fn split_at_commas(group: &Group) -> Vec<Vec<TokenTree>> {
     let tokens: Vec<TokenTree> = group.stream().into_iter().collect();
-    tokens
-        .split(|token| is_punct(token, ','))
-        .map(<[TokenTree]>::to_vec)
-        .collect()
+    tokens.split(|token| is_punct(token, ',')).map(<[TokenTree]>::to_vec).collect()
 }
 
 #[cfg(test)]
@@ -216,14 +199,10 @@ mod tests {
     fn check(text: &str, expected: &[(Origin, &str)]) {
         let module = ["search".to_owned(), "step".to_owned()];
         let found = paths(text.parse().expect("the test's own tokens"), &module);
-        let found: Vec<(Origin, String)> = found
-            .iter()
-            .map(|path| (path.origin, path.segments.join("::")))
-            .collect();
-        let found: Vec<(Origin, &str)> = found
-            .iter()
-            .map(|(origin, path)| (*origin, path.as_str()))
-            .collect();
+        let found: Vec<(Origin, String)> =
+            found.iter().map(|path| (path.origin, path.segments.join("::"))).collect();
+        let found: Vec<(Origin, &str)> =
+            found.iter().map(|(origin, path)| (*origin, path.as_str())).collect();
         assert_eq!(found, expected, "{text}");
     }
 
@@ -232,12 +211,7 @@ mod tests {
         use Origin::{OtherCrate, Standard, ThisCrate};
         check(
             "use crate::a::{self, b, c::{D, E},};",
-            &[
-                (ThisCrate, "a"),
-                (ThisCrate, "a::b"),
-                (ThisCrate, "a::c::D"),
-                (ThisCrate, "a::c::E"),
-            ],
+            &[(ThisCrate, "a"), (ThisCrate, "a::b"), (ThisCrate, "a::c::D"), (ThisCrate, "a::c::E")],
         );
         check(
             "use {std::fmt, libc::pid_t, crate::a,};",
@@ -247,10 +221,7 @@ mod tests {
 
     #[test]
     fn renamed_and_glob_imports_count() {
-        check(
-            "use crate::a as b; use crate::c::*;",
-            &[(Origin::ThisCrate, "a"), (Origin::ThisCrate, "c")],
-        );
+        check("use crate::a as b; use crate::c::*;", &[(Origin::ThisCrate, "a"), (Origin::ThisCrate, "c")]);
     }
 
     #[test]
@@ -269,11 +240,7 @@ mod tests {
     fn expressions_and_types_count_as_well() {
         check(
             "fn f(a: crate::a::A<crate::b::B>) { crate::c::<u32>(); x.std() }",
-            &[
-                (Origin::ThisCrate, "a::A"),
-                (Origin::ThisCrate, "b::B"),
-                (Origin::ThisCrate, "c"),
-            ],
+            &[(Origin::ThisCrate, "a::A"), (Origin::ThisCrate, "b::B"), (Origin::ThisCrate, "c")],
         );
     }
 }

@@ -6,14 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 /// Where code and documents are; the names of hidden folders do not count.
-const FOLDERS: &[&str] = &[
-    "cargo-schedcheck",
-    "schedcheck-rt",
-    "schedcheck-attr",
-    "tests",
-    "xtask",
-    "docs",
-];
+const FOLDERS: &[&str] = &["cargo-schedcheck", "schedcheck-rt", "schedcheck-attr", "tests", "xtask", "docs"];
 
 const EXTENSIONS: &[&str] = &["rs", "md", "toml", "yml"];
 
@@ -65,10 +58,7 @@ fn read_if_of_interest(path: &Path, name: &str, found: &mut Vec<Source>) -> Resu
     let extension = path.extension().and_then(|extension| extension.to_str());
     if extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) {
         let text = fs::read_to_string(path).with_context(|| name.to_owned())?;
-        found.push(Source {
-            path: name.to_owned(),
-            text,
-        });
+        found.push(Source { path: name.to_owned(), text });
     }
     Ok(())
 }
@@ -85,8 +75,5 @@ fn sorted_entries(folder: &Path) -> Result<Vec<String>> {
 /// A source as the tests of the rules write it.
 #[cfg(test)]
 pub(crate) fn source(path: &str, text: &str) -> Source {
-    Source {
-        path: path.to_owned(),
-        text: text.to_owned(),
-    }
+    Source { path: path.to_owned(), text: text.to_owned() }
 }
