@@ -1,6 +1,10 @@
 //! Runtime of `cargo schedcheck`.
 pub use schedcheck_attr::schedcheck;
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
 #[cfg(feature = "engine")]
 pub mod exec;
 #[cfg(feature = "engine")]
