@@ -1,4 +1,5 @@
 //! Runtime of `cargo schedcheck`.
+#[cfg(not(feature = "sysroot"))]
 pub use schedcheck_attr::schedcheck;
 
 #[doc(hidden)]
@@ -9,6 +10,8 @@ pub mod __private;
 pub mod exec;
 #[cfg(feature = "engine")]
 pub mod facade;
+#[cfg(feature = "engine")]
+mod intercept;
 #[cfg(feature = "engine")]
 pub mod model;
 #[cfg(feature = "engine")]

@@ -7,6 +7,8 @@
 
 use super::addresses::AddressTable;
 use super::deadlock;
+use super::heap::Heap;
+use super::image::Image;
 use super::outcome::{Divergence, Outcome, PanicReport};
 use super::switch::StackPool;
 use super::threads::{Body, Thread, ThreadNames};
@@ -71,6 +73,10 @@ pub(crate) struct World {
     prefix: StepIndex,
     guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
+    /// User code's memory.
+    pub(crate) heap: Heap,
+    /// What the statics held before the first execution.
+    pub(crate) image: Option<Image>,
     /// The thread of the system that executes.
     pub(crate) system_thread: std::thread::ThreadId,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
@@ -102,6 +108,8 @@ impl World {
             prefix: 0,
             guide: None,
             views: Vec::new(),
+            heap: Heap::new(),
+            image: None,
             system_thread: std::thread::current().id(),
             in_user: false,
         }
@@ -154,6 +162,7 @@ impl World {
             body: Some(body),
             leavings: std::ptr::null_mut(),
             time: 0,
+            hash_keys: None,
             unheard_panic: false,
         });
         self.threads.len() - 1
@@ -182,6 +191,11 @@ impl World {
             return Turn::Stop;
         }
         if self.current == me { Turn::Mine } else { Turn::Other }
+    }
+
+    /// The thread whose turn it is does `op` instead of what it announced.
+    pub(crate) fn replace_announced(&mut self, op: Op) {
+        self.threads[self.current].op = op;
     }
 
     /// Chooses who goes on; false if the execution is over.
@@ -378,6 +392,26 @@ impl World {
         self.threads[self.current].time
     }
 
+    /// Gives the thread in `slot` its own stream of hash map keys, or takes it back and leaves
+    /// `outer` in its place: std keeps the stream per thread of the system, which all share here.
+    #[inline]
+    pub(crate) fn exchange_hash_keys(&mut self, slot: Slot, outer: Option<[u64; 2]>) -> Option<[u64; 2]> {
+        let place = self.image.as_ref()?.hash_keys()?;
+        // SAFETY: the calling thread's own thread-local words.
+        let present = unsafe { place.read_unaligned() };
+        let thread = &mut self.threads[slot];
+        let next = match outer {
+            Some(outer) => {
+                thread.hash_keys = Some(present);
+                outer
+            }
+            None => thread.hash_keys.unwrap_or([present[0] ^ u64::from(thread.id.0) << 32, present[1]]),
+        };
+        // SAFETY: as above.
+        unsafe { place.write_unaligned(next) };
+        Some(present)
+    }
+
     /// The alternative of the operation just executed.
     pub(crate) fn alternative(&self) -> Alt {
         self.alt
@@ -388,6 +422,12 @@ impl World {
         let event = self.trace.events.last_mut().expect("an operation was executed");
         event.accesses[0].mode = Mode::Read;
         self.objects.not_written(event.accesses[0].object);
+    }
+
+    /// The operation just executed was one that others can tell the order of.
+    pub(crate) fn executed_as_write(&mut self) {
+        let event = self.trace.events.last_mut().expect("an operation was executed");
+        event.accesses[0].mode = Mode::Write;
     }
 
     /// The object at `address`, a memory cell on first sight.
@@ -412,13 +452,18 @@ fn pending_accesses(op: &Op) -> [Access; 2] {
         | Kind::CondvarEnqueue
         | Kind::CondvarWake
         | Kind::NotifyOne
-        | Kind::NotifyAll => Mode::Write,
+        | Kind::NotifyAll
+        | Kind::CountDown
+        | Kind::FutexWait
+        | Kind::FutexSleep
+        | Kind::FutexWake => Mode::Write,
         Kind::Join => Mode::Await,
         Kind::Park => Mode::AwaitWrite,
-        Kind::Unpark => Mode::Mark,
+        Kind::Unpark | Kind::CountUp => Mode::Mark,
         Kind::Lock => Mode::Acquire,
         Kind::TryLock => Mode::TryAcquire,
         Kind::Unlock => Mode::Release,
     };
-    [Access::new(op.object, mode), Access::NONE]
+    let second = if op.second == ObjectId::NONE { Mode::None } else { Mode::Read };
+    [Access::new(op.object, mode), Access::new(op.second, second)]
 }

@@ -34,13 +34,9 @@ unsafe extern "C" {
 /// What is known of a block, right before it.
 #[repr(C)]
 struct Header {
-    /// Usable bytes from the block's start.
-    size: u32,
-    /// Distance from the start of its memory to the block.
-    offset: u32,
-    class: u32,
-    /// Next free block of the class.
-    next: u32,
+    /// Usable bytes.
+    size: usize,
+    class: usize,
 }
 
 /// The memory of one thread.
@@ -51,8 +47,8 @@ struct Region {
     generation: u32,
     /// First byte never used in this execution, from the region's start.
     fresh: usize,
-    /// Most recently freed block of each class, as distance from the heap's base in units of 16.
-    free: [u64; CLASSES],
+    /// Most recently freed block of each class, 0 for none; each holds the address of the next.
+    free: [usize; CLASSES],
 }
 
 /// All regions.
@@ -103,56 +99,36 @@ impl Heap {
         let region = self.region(thread)?;
         let free = region.free[class];
         if free != 0 && align <= 16 {
-            let block = BASE + free as usize * 16;
             // SAFETY: a block of this heap, freed in this execution and not handed out since.
-            let header = unsafe { &mut *header_of(block) };
-            region.free[class] = next_free(header);
-            return Some(block as *mut u8);
+            region.free[class] = unsafe { (free as *const usize).read() };
+            return Some(free as *mut u8);
         }
         let block = (base + region.fresh + HEADER).next_multiple_of(align);
         let end = block + size_of_class(class);
         if end > base + REGION {
             return None;
         }
-        let offset = block - (base + region.fresh);
         region.fresh = end.next_multiple_of(16) - base;
         // SAFETY: mapped memory of the region that nothing else uses.
         unsafe {
-            header_of(block).write(Header {
-                size: size_of_class(class) as u32,
-                offset: offset as u32,
-                class: class as u32,
-                next: 0,
-            });
+            header_of(block).write(Header { size: size_of_class(class), class });
         }
         Some(block as *mut u8)
     }
 
     fn free(&mut self, thread: usize, block: usize) {
         let Some(region) = self.region(thread) else { return };
-        // SAFETY: the caller frees a block of this heap.
-        let header = unsafe { &mut *header_of(block) };
-        let class = header.class as usize;
-        if header.offset as usize != HEADER && header.offset == 0 {
-            return;
+        // SAFETY: the caller frees a block of this heap: it has a header, and room for an address.
+        unsafe {
+            let class = (*header_of(block)).class;
+            (block as *mut usize).write(region.free[class]);
+            region.free[class] = block;
         }
-        set_next_free(header, region.free[class]);
-        region.free[class] = ((block - BASE) / 16) as u64;
     }
 }
 
 fn header_of(block: usize) -> *mut Header {
     (block - HEADER) as *mut Header
-}
-
-/// The free list is threaded through the headers: 36 bits of distance in `next` and `offset`.
-fn next_free(header: &Header) -> u64 {
-    u64::from(header.next) | u64::from(header.offset >> 24) << 32
-}
-
-fn set_next_free(header: &mut Header, next: u64) {
-    header.next = next as u32;
-    header.offset = header.offset & 0x00ff_ffff | ((next >> 32) as u32) << 24;
 }
 
 /// Small sizes in steps of 16, larger ones in quarters of powers of two.
@@ -225,7 +201,7 @@ pub(crate) fn size_of_block(block: *mut u8) -> Option<usize> {
         return None;
     }
     // SAFETY: blocks of the heap have a header.
-    Some(unsafe { (*header_of(block.addr())).size } as usize)
+    Some(unsafe { (*header_of(block.addr())).size })
 }
 
 fn is_binary_text(address: usize) -> bool {

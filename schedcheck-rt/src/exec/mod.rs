@@ -6,6 +6,9 @@
 mod addresses;
 mod controller;
 mod deadlock;
+mod futex;
+pub(crate) mod heap;
+mod image;
 pub mod outcome;
 mod panics;
 mod run;
@@ -13,16 +16,25 @@ mod switch;
 mod threads;
 pub(crate) mod view;
 
+pub(crate) use futex::EPOCH_NANOSECONDS;
 pub use run::{Execution, Test, TestResult};
 
 use crate::model::{Applied, Kind, ObjectKind, Op, Site};
 use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::Duration;
 
 /// The execution going on, null outside.
 static WORLD: AtomicPtr<World> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The process explores: it will not do anything else any more.
+static EXPLORING: AtomicBool = AtomicBool::new(false);
+
+/// Whether the process explores, also between executions.
+pub(crate) fn is_exploring() -> bool {
+    EXPLORING.load(Ordering::Relaxed)
+}
 
 /// Proof that an execution is going on and that its caller is the thread whose turn it is.
 #[derive(Clone, Copy, Debug)]
@@ -55,21 +67,40 @@ impl Active {
         result
     }
 
+    /// Whether user code is running, as opposed to the engine on its behalf.
+    #[inline]
+    pub(crate) fn in_user(&self) -> bool {
+        self.world().in_user
+    }
+
     /// Announces `op`, waits for its turn, executes it.
     #[inline]
     pub(crate) fn perform(&self, op: Op) -> Applied {
         self.world().in_user = false;
-        match self.world().announce(op) {
-            Turn::Mine => {}
-            Turn::Other => self.suspend(),
-            Turn::Stop => {
-                self.suspend();
-                unreachable!("an execution that is over is not resumed");
-            }
+        if self.world().announce(op) != Turn::Mine {
+            // If the execution is over, this does not return.
+            self.suspend();
         }
         let applied = self.world().execute();
         self.world().in_user = true;
         applied
+    }
+
+    /// Performs `op` as announced if `condition` holds when its turn comes; otherwise only its
+    /// second access is made, as a read, and the answer is false.
+    pub(crate) fn perform_if(&self, op: Op, condition: impl FnOnce() -> bool) -> bool {
+        self.world().in_user = false;
+        if self.world().announce(op) != Turn::Mine {
+            self.suspend();
+        }
+        let holds = condition();
+        if !holds {
+            let look = Op { object: op.second, ..Op::new(Kind::Load, op.second, op.site) };
+            self.world().replace_announced(look);
+        }
+        self.world().execute();
+        self.world().in_user = true;
+        holds
     }
 
     fn suspend(&self) {
@@ -93,6 +124,22 @@ impl Active {
     #[inline]
     pub(crate) fn executed_as_read(&self) {
         self.world().executed_as_read();
+    }
+
+    /// The operation just performed can be told from others of its kind after all.
+    #[inline]
+    pub(crate) fn executed_as_write(&self) {
+        self.world().executed_as_write();
+    }
+
+    /// Reads the virtual clock. Every reading moves it a little, so that loops that wait for time
+    /// to pass come to their end.
+    pub(crate) fn read_clock(&self) -> u64 {
+        const READING: u64 = 1_000;
+        let world = self.world();
+        let thread = &mut world.threads[world.running];
+        thread.time += READING;
+        thread.time
     }
 
     /// The number of an object that carries it, given anew in every execution.

@@ -1,11 +1,12 @@
 //! The root of an execution: starts the test body, hands turns on, judges the end.
 
 use super::controller::{Slot, World};
+use super::image::Image;
 use super::outcome::{Outcome, PanicReport};
 use super::switch::{Coroutine, Resumed};
 use super::threads::Body;
 use super::view::{self, View};
-use super::{Active, WORLD, panics};
+use super::{Active, EXPLORING, WORLD, panics};
 use crate::model::{Kind, Op};
 use crate::search::step::{End, Guide, Model, Plan, ThreadId, Trace};
 use std::cell::Cell;
@@ -55,6 +56,15 @@ impl Execution {
     pub fn new(test: Test, max_steps: u32) -> Execution {
         panics::install_hook();
         Execution { world: Box::new(World::new(max_steps)), test, view: View::default(), keep_views: false }
+    }
+
+    /// Makes the process ready to explore for the rest of its life: statics are put back after
+    /// each execution, clocks and random numbers become the model's.
+    pub fn take_over_process(&mut self) {
+        EXPLORING.store(true, Ordering::Relaxed);
+        crate::intercept::prepare();
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.image = Some(Image::take());
     }
 
     /// How the last execution ended.
@@ -114,9 +124,16 @@ impl Execution {
 
     fn tear_down(&mut self) {
         for thread in self.world.threads.drain(..) {
+            // A thread that never started: what it captured goes with the heap, undropped, as the
+            // frames of abandoned threads do.
+            std::mem::forget(thread.body);
             if let Some(coroutine) = thread.coroutine {
                 self.world.stacks.put(usize::from(thread.id.0), coroutine.reclaim());
             }
+        }
+        self.world.heap.reset();
+        if let Some(image) = &self.world.image {
+            image.restore();
         }
     }
 }
@@ -145,10 +162,12 @@ fn hand_turns_on(active: Active) {
             Some(body) => started(world, slot, body),
             None => world.threads[slot].coroutine.take().expect("a suspended thread has a stack"),
         };
+        let keys = world.exchange_hash_keys(slot, None);
         world.in_user = true;
         let resumed = coroutine.resume();
         let world = active.world();
         world.in_user = false;
+        world.exchange_hash_keys(slot, keys);
         if resumed == Resumed::Suspended {
             world.threads[slot].coroutine = Some(coroutine);
             if world.over {
@@ -188,7 +207,8 @@ fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Opt
         (None, Some(Err(message))) => {
             return Some(Outcome::Panicked(PanicReport {
                 thread: ThreadId(0),
-                message,
+                // Out of the execution's heap, which is about to go.
+                message: message.as_str().to_owned(),
                 location: None,
             }));
         }

@@ -34,6 +34,8 @@ pub(crate) struct Thread {
     pub(crate) leavings: *mut (),
     /// Its virtual time, in nanoseconds.
     pub(crate) time: u64,
+    /// Its stream of hash map keys, once it has run.
+    pub(crate) hash_keys: Option<[u64; 2]>,
     /// It panicked and nobody has been told yet.
     pub(crate) unheard_panic: bool,
 }

@@ -1,6 +1,6 @@
 //! `clock_gettime`: virtual time inside an execution.
 
-use crate::exec::active;
+use crate::exec::{EPOCH_NANOSECONDS, active};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,9 +8,6 @@ type ClockGettime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -
 
 /// The C library's function, once it was looked up.
 static REAL: AtomicUsize = AtomicUsize::new(0);
-
-/// Where virtual time starts: a whole day, so that programs may subtract from it.
-const EPOCH_SECONDS: i64 = 86_400;
 
 /// Looks up the C library's function.
 pub(super) fn resolve() -> Option<ClockGettime> {
@@ -33,10 +30,11 @@ pub(super) unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, out: *mut 
     if let Some(active) = active()
         && active.in_user()
     {
-        let now = active.read_clock();
+        // It starts a whole day in, so that programs may subtract from it.
+        let now = EPOCH_NANOSECONDS + active.read_clock();
         // SAFETY: the caller's promise.
         unsafe {
-            (*out).tv_sec = EPOCH_SECONDS + (now / 1_000_000_000) as i64;
+            (*out).tv_sec = (now / 1_000_000_000) as i64;
             (*out).tv_nsec = (now % 1_000_000_000) as i64;
         }
         return 0;

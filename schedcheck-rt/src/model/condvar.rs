@@ -1,4 +1,5 @@
-//! A condition variable: its waiters in order of arrival, and those already woken.
+//! A condition variable, or the queue of a futex: its waiters in order of arrival, and those
+//! already woken.
 //!
 //! A wait is four steps: enqueue (the mutex still held), unlock, wake, lock. Splitting it changes
 //! nothing another thread can see: a notification between enqueue and unlock finds the waiter, as
@@ -44,12 +45,12 @@ impl Condvar {
 
     pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
         match op.kind {
-            Kind::CondvarEnqueue => {
+            Kind::CondvarEnqueue | Kind::FutexWait => {
                 self.waiters.push(moment.thread);
                 Applied::access(op.object, Mode::Write)
             }
-            Kind::CondvarWake => self.wake(moment, op),
-            Kind::NotifyOne | Kind::NotifyAll if self.waiters.is_empty() => {
+            Kind::CondvarWake | Kind::FutexSleep => self.wake(moment, op),
+            Kind::NotifyOne | Kind::NotifyAll | Kind::FutexWake if self.waiters.is_empty() => {
                 self.unheard += 1;
                 Applied::access(op.object, Mode::Read)
             }
@@ -62,6 +63,15 @@ impl Condvar {
             Kind::NotifyAll => {
                 self.woken.extend(self.waiters.drain(..).map(|waiter| (waiter, moment.step)));
                 Applied::access(op.object, Mode::Write)
+            }
+            Kind::FutexWake if op.arg == 1 => {
+                self.apply(moment, &Op { kind: Kind::NotifyOne, ..*op }).result(1)
+            }
+            Kind::FutexWake => {
+                // The kernel wakes in order of arrival; only who is the single one woken is left open.
+                let count = (op.arg as usize).min(self.waiters.len());
+                self.woken.extend(self.waiters.drain(..count).map(|waiter| (waiter, moment.step)));
+                Applied::access(op.object, Mode::Write).result(count as u32)
             }
             other => unreachable!("{other:?} is not an operation of a condvar"),
         }

@@ -218,7 +218,7 @@ impl Objects {
     pub fn ready(&self, thread: ThreadId, op: &Op) -> Ready {
         match (op.kind, self.states.get(op.object.0 as usize)) {
             (Kind::Lock, Some(State::Mutex(mutex))) => mutex.ready(),
-            (Kind::CondvarWake, Some(State::Condvar(condvar))) => condvar.ready(thread, op),
+            (Kind::CondvarWake | Kind::FutexSleep, Some(State::Condvar(condvar))) => condvar.ready(thread, op),
             (Kind::Park, Some(State::Token(token))) => token.ready(op),
             (Kind::Join, Some(State::Thread(target))) => target.ready_to_join(),
             (Kind::CompareExchangeWeak, _) => Ready {
@@ -253,6 +253,13 @@ impl Objects {
             }
             Kind::Park | Kind::Unpark => self.token(op.object).apply(moment, op),
             Kind::End | Kind::Join | Kind::IsFinished => self.thread(op.object).apply(moment, op),
+            Kind::CountUp | Kind::CountDown => Applied::access(op.object, Mode::Mark),
+            Kind::FutexWait => {
+                let mut applied = self.condvar(op.object).apply(moment, op);
+                applied.accesses[1] = Access::new(op.second, Mode::Read);
+                applied
+            }
+            Kind::FutexSleep | Kind::FutexWake => self.condvar(op.object).apply(moment, op),
             Kind::Choose => {
                 Applied { free_alts: op.arg as u16, ..Applied::LOCAL.result(u32::from(moment.alt.0)) }
             }

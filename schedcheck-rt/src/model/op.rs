@@ -58,6 +58,16 @@ pub enum Kind {
     NotifyOne,
     /// Wakes all waiters.
     NotifyAll,
+    /// Raises a reference count.
+    CountUp,
+    /// Lowers a reference count.
+    CountDown,
+    /// Joins the waiters of a futex, whose word was found as expected.
+    FutexWait,
+    /// Leaves the waiters of a futex: woken, timed out or for no reason.
+    FutexSleep,
+    /// Wakes waiters of a futex.
+    FutexWake,
     /// Chooses one of several values.
     Choose,
 }
@@ -90,6 +100,11 @@ impl Kind {
             Kind::CondvarWake => "wake",
             Kind::NotifyOne => "notify_one",
             Kind::NotifyAll => "notify_all",
+            Kind::CountUp => "count_up",
+            Kind::CountDown => "count_down",
+            Kind::FutexWait => "futex_wait",
+            Kind::FutexSleep => "futex_sleep",
+            Kind::FutexWake => "futex_wake",
             Kind::Choose => "choose",
         }
     }
@@ -102,6 +117,8 @@ pub struct Op {
     pub kind: Kind,
     /// On which object, [`ObjectId::NONE`] if on none.
     pub object: ObjectId,
+    /// A second object it looks at, [`ObjectId::NONE`] if none.
+    pub second: ObjectId,
     /// A parameter whose meaning belongs to the kind.
     pub arg: u32,
     /// When a timed wait would give up, in virtual nanoseconds; `u64::MAX` for never.
@@ -113,7 +130,7 @@ pub struct Op {
 impl Op {
     /// An operation without parameter or deadline.
     pub const fn new(kind: Kind, object: ObjectId, site: Site) -> Op {
-        Op { kind, object, arg: 0, deadline: u64::MAX, site }
+        Op { kind, object, second: ObjectId::NONE, arg: 0, deadline: u64::MAX, site }
     }
 
     /// Whether it can time out.
