@@ -7,6 +7,8 @@ pub use schedcheck_attr::schedcheck;
 pub mod __private;
 
 #[cfg(feature = "engine")]
+pub mod entry;
+#[cfg(feature = "engine")]
 pub mod exec;
 #[cfg(feature = "engine")]
 pub mod facade;
@@ -18,8 +20,8 @@ pub mod model;
 #[forbid(unsafe_code)]
 pub mod search;
 #[cfg(feature = "engine")]
-pub mod entry;
-#[cfg(feature = "engine")]
 pub mod wire;
 #[cfg(feature = "engine")]
 pub use entry::register_options;
+#[cfg(feature = "sources")]
+pub mod sources;

@@ -8,7 +8,7 @@ use super::stdio::Channel;
 use crate::exec::outcome::{Divergence, Outcome};
 use crate::exec::{Execution, Test};
 use crate::search::step::{End, Model, Plan, Trace};
-use crate::search::{Options, Search, priority};
+use crate::search::{Options, Reduction, Search, priority};
 use crate::wire::json::Object;
 use crate::wire::request::Request;
 use std::time::{Duration, Instant};
@@ -38,6 +38,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(test: Test, settings: &'a Settings, request: &Request, channel: &'a Channel) -> Run<'a> {
         let mut execution = Box::new(Execution::new(test, settings.max_steps));
+        execution.take_over_process();
         let words = Box::new(LastWords { channel, execution: &mut *execution, figures: Figures::default() });
         Run {
             settings,
@@ -106,12 +107,12 @@ impl<'a> Run<'a> {
             .text("event", "progress")
             .number("executions", stats.executions)
             .number("traces", stats.traces)
-            .number("pending", stats.pending)
-            .fraction("estimate", stats.estimate)
-            .number("bound_done", stats.bound_done.map(u64::from))
+            .number("pending", stats.pending as u64)
+            .fraction("estimate", None)
+            .number("bound_done", None)
             .number("elapsed_ms", self.started.elapsed().as_millis() as u64)
-            .number("peak_pending", stats.peak_pending)
-            .number("peak_bytes", stats.peak_bytes);
+            .number("peak_pending", stats.peak_pending as u64)
+            .number("peak_bytes", stats.peak_bytes as u64);
         self.channel.send(event);
     }
 
@@ -122,11 +123,11 @@ impl<'a> Run<'a> {
             traces: stats.traces,
             complete,
             bound: self.settings.bound,
-            bound_done: stats.bound_done,
+            bound_done: None,
             elapsed: self.started.elapsed(),
-            peak_pending: stats.peak_pending,
-            peak_bytes: stats.peak_bytes,
-            coverage: self.settings.coverage(complete, stats.bound_done),
+            peak_pending: stats.peak_pending as u64,
+            peak_bytes: stats.peak_bytes as u64,
+            coverage: self.settings.coverage(complete, None),
         }
     }
 
@@ -160,7 +161,7 @@ impl Settings {
         Options {
             priority: priority::parse(&self.priority).unwrap_or_default(),
             bound: self.bound,
-            reduction: self.reduction.parse().unwrap_or_default(),
+            reduction: Reduction::default(),
             budget: self.budget,
             seed: self.seed,
             ..Options::default()
@@ -172,7 +173,9 @@ impl Settings {
         let schedules = match (complete, self.bound, bound_done) {
             (true, None, _) => "all schedules".to_owned(),
             (true, Some(bound), _) => format!("all schedules with at most {bound} preemptions"),
-            (false, _, Some(done)) => format!("all schedules with at most {done} preemptions, and some others"),
+            (false, _, Some(done)) => {
+                format!("all schedules with at most {done} preemptions, and some others")
+            }
             (false, _, None) => "some schedules".to_owned(),
         };
         let budget = self.budget;

@@ -20,13 +20,8 @@ pub(super) struct Record {
 impl Record {
     /// Creates the file; `None` if that is not possible (the search goes on without).
     pub(super) fn create(path: &str) -> Option<Record> {
-        let file = std::fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(path)
-            .ok()?;
+        let file =
+            std::fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).ok()?;
         file.set_len(BYTES as u64).ok()?;
         // SAFETY: maps a file of this size, shared, at a place the system chooses.
         let start = unsafe {

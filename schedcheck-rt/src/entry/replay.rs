@@ -13,6 +13,8 @@ use crate::wire::request::Request;
 pub(super) fn replay(test: Test, settings: &Settings, request: &Request, channel: &Channel) {
     channel.send(Object::new().text("event", "started"));
     let mut execution = Execution::new(test, settings.max_steps);
+    execution.take_over_process();
+    execution.keep_views = true;
     let figures = Figures { executions: 1, traces: 1, ..Figures::default() };
     let plan = match plan(&mut execution, request) {
         Ok(plan) => plan,

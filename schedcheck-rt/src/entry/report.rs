@@ -78,7 +78,8 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
         Outcome::Panicked(report) => report.message.clone(),
         Outcome::ExpectationMissed(text) | Outcome::Misuse(text) | Outcome::Crash(text) => text.clone(),
         Outcome::Deadlock(deadlock) if deadlock.lost_wakeup => {
-            "lost wake-up: a notification was given before the thread waited, and no other will come".to_owned()
+            "lost wake-up: a notification was given before the thread waited, and no other will come"
+                .to_owned()
         }
         Outcome::Deadlock(deadlock) => {
             let view = execution.view();
@@ -113,10 +114,9 @@ fn location(view: &View, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Panicked(report) => site(report.location.as_ref()),
         Outcome::Deadlock(deadlock) => {
-            let first = view
-                .blocked
-                .iter()
-                .find(|blocked| deadlock.cycle.first().is_none_or(|id| view.threads[blocked.thread].id == *id));
+            let first = view.blocked.iter().find(|blocked| {
+                deadlock.cycle.first().is_none_or(|id| view.threads[blocked.thread].id == *id)
+            });
             site(first.map(|blocked| &blocked.place))
         }
         _ => site(view.steps.last().map(|step| &step.place)),

@@ -15,7 +15,7 @@ use super::threads::{Body, Thread, ThreadNames};
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
 use crate::search::step::{
     Access, Alt, BudgetKind, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId, Pending,
-    StepIndex, ThreadId, Trace,
+    ReadsWhen, StepIndex, ThreadId, Trace,
 };
 
 /// Position of a thread in the current execution, by order of creation.
@@ -119,8 +119,6 @@ impl World {
     pub(crate) fn begin(&mut self, deltas: &[Delta], prefix: StepIndex, guide: Option<*mut dyn Guide>) {
         debug_assert!(self.threads.is_empty(), "the previous execution was torn down");
         self.system_thread = std::thread::current().id();
-        self.objects.clear();
-        self.addresses.clear();
         self.generation = self.generation.wrapping_add(1).max(1);
         self.trace.clear();
         self.notes.clear();
@@ -147,8 +145,9 @@ impl World {
             parent.children += 1;
             self.names.number(parent.id, parent.children)
         };
-        let life = self.objects.create(ObjectKind::Thread);
-        let token = self.objects.create(ObjectKind::Token);
+        // Threads have no address; their number stands for one.
+        let life = self.object_at(usize::from(id.0), ObjectKind::Thread);
+        let token = self.object_at(usize::from(id.0), ObjectKind::Token);
         self.threads.push(Thread {
             id,
             life,
@@ -363,6 +362,9 @@ impl World {
             forced: self.forced,
             accesses: applied.accesses,
             enabler: applied.enabler,
+            before: applied.before,
+            reads_when: applied.reads_when,
+            full_mode: applied.full_mode,
             site: 0,
         };
         self.trace.events.push(event);
@@ -417,11 +419,22 @@ impl World {
         self.alt
     }
 
-    /// The operation just executed changed nothing after all.
-    pub(crate) fn executed_as_read(&mut self) {
+    /// The memory operation just executed found `before`; if it did not write, it only looked.
+    #[inline]
+    pub(crate) fn executed_on(&mut self, before: u64, wrote: bool) {
         let event = self.trace.events.last_mut().expect("an operation was executed");
-        event.accesses[0].mode = Mode::Read;
-        self.objects.not_written(event.accesses[0].object);
+        event.before = before;
+        if !wrote {
+            event.accesses[0].mode = Mode::Read;
+        }
+    }
+
+    /// The operation just executed was a CAS that wanted `expected`.
+    #[inline]
+    pub(crate) fn executed_cas(&mut self, expected: u64) {
+        let event = self.trace.events.last_mut().expect("an operation was executed");
+        event.reads_when = ReadsWhen::StateIsNot(expected);
+        event.full_mode = Mode::Write;
     }
 
     /// The operation just executed was one that others can tell the order of.
@@ -430,11 +443,29 @@ impl World {
         event.accesses[0].mode = Mode::Write;
     }
 
-    /// The object at `address`, a memory cell on first sight.
+    /// The object of `kind` at `address`.
+    #[inline]
+    pub(crate) fn object_at(&mut self, address: usize, kind: ObjectKind) -> ObjectId {
+        let objects = &mut self.objects;
+        let found = self.addresses.find(address, kind, self.generation, || objects.create(kind));
+        if found.fresh {
+            self.objects.renew(found.object);
+        }
+        found.object
+    }
+
+    /// The memory cell at `address`.
     #[inline]
     pub(crate) fn memory_at(&mut self, address: usize) -> ObjectId {
+        self.object_at(address, ObjectKind::Memory)
+    }
+
+    /// A new object of `kind`, first used while it lies at `address`.
+    pub(crate) fn born_at(&mut self, address: usize, kind: ObjectKind) -> ObjectId {
         let objects = &mut self.objects;
-        self.addresses.find_or(address, || objects.create(ObjectKind::Memory))
+        let object = self.addresses.be_born(address, kind, self.generation, || objects.create(kind));
+        self.objects.renew(object);
+        object
     }
 }
 

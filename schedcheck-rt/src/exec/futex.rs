@@ -24,11 +24,7 @@ impl Active {
 
     /// The queue of waiters at `address`: an object beside the memory cell of the same address.
     fn futex_queue(&self, address: usize) -> ObjectId {
-        self.in_engine(|world| {
-            let objects = &mut world.objects;
-            // Futex words are aligned, so the odd address names the queue.
-            world.addresses.find_or(address | 1, || objects.create(ObjectKind::Condvar))
-        })
+        self.in_engine(|world| world.object_at(address, ObjectKind::Condvar))
     }
 
     fn futex_wait(&self, address: usize, expected: u32, deadline: u64) -> i64 {

@@ -50,7 +50,8 @@ impl Image {
         let keys = block.and_then(|(start, size)| find_hash_keys(start, size));
         let mut ranges = Vec::new();
         for (start, end) in layout.writable {
-            let protected = layout.read_only_after_start.iter().find(|(low, high)| (*low..*high).contains(&start));
+            let protected =
+                layout.read_only_after_start.iter().find(|(low, high)| (*low..*high).contains(&start));
             let start = protected.map_or(start, |(_, high)| *high);
             if start < end {
                 ranges.push(Range::new(start, end - start));

@@ -120,10 +120,17 @@ impl Active {
         self.world().alternative()
     }
 
-    /// The CAS just performed did not write.
+    /// The memory operation just performed found `before` and, unless `wrote`, only looked.
     #[inline]
-    pub(crate) fn executed_as_read(&self) {
-        self.world().executed_as_read();
+    pub(crate) fn executed_on(&self, before: u64, wrote: bool) {
+        self.world().executed_on(before, wrote);
+    }
+
+    /// The CAS just performed found `before`, wanted `expected`, and wrote if it succeeded.
+    #[inline]
+    pub(crate) fn executed_cas(&self, before: u64, expected: u64, wrote: bool) {
+        self.world().executed_cas(expected);
+        self.world().executed_on(before, wrote);
     }
 
     /// The operation just performed can be told from others of its kind after all.
@@ -150,7 +157,7 @@ impl Active {
         if (tagged >> 32) as u32 == generation {
             return ObjectId(tagged as u32);
         }
-        let object = self.in_engine(|world| world.objects.create(kind));
+        let object = self.in_engine(|world| world.born_at(std::ptr::from_ref(tag).addr(), kind));
         tag.0.store(u64::from(generation) << 32 | u64::from(object.0), Ordering::Relaxed);
         object
     }

@@ -4,7 +4,7 @@ use super::controller::{Slot, World};
 use super::deadlock;
 use super::outcome::place;
 use super::run::Execution;
-use crate::model::{Kind, Site};
+use crate::model::Site;
 use crate::search::step::{Delta, ObjectId, ThreadId};
 use std::fmt::Write;
 
@@ -56,7 +56,6 @@ impl View {
         self.threads.iter().find(|thread| thread.id == delta.choice.thread)
     }
 }
-
 
 impl Execution {
     /// What the last execution did. Valid until the next one starts.
@@ -117,10 +116,23 @@ fn object_name(world: &World, object: ObjectId) -> String {
     if object == ObjectId::NONE {
         return String::new();
     }
-    if let Some(slot) = world.threads.iter().position(|thread| thread.life == object || thread.token == object) {
+    if let Some(slot) =
+        world.threads.iter().position(|thread| thread.life == object || thread.token == object)
+    {
         return thread_view(world, slot).name;
     }
-    let (noun, number) = world.objects.ordinal(object);
+    // Numbered by first use in this execution.
+    let noun = world.objects.noun(object);
+    let mut used: Vec<ObjectId> = Vec::new();
+    for note in &world.notes {
+        if note.object != ObjectId::NONE
+            && world.objects.noun(note.object) == noun
+            && !used.contains(&note.object)
+        {
+            used.push(note.object);
+        }
+    }
+    let number = used.iter().position(|other| *other == object).unwrap_or(used.len()) + 1;
     format!("{noun}#{number}")
 }
 
@@ -129,8 +141,8 @@ fn fingerprint(world: &World) -> u64 {
     let mut text = String::new();
     for (event, note) in world.trace.events.iter().zip(&world.notes) {
         let site: Site = note.site;
-        let _ = write!(text, "{}{:?}{site};", event.thread.0, note.kind as u8 as char);
-        debug_assert!(note.kind as u8 <= Kind::Choose as u8);
+        let path = world.names.path(event.thread);
+        let _ = write!(text, "{path} {} {site};", note.kind.name());
     }
     // FNV-1a, written out because it must never change.
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

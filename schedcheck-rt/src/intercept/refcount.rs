@@ -30,9 +30,16 @@ fn step(kind: Kind, address: usize) -> bool {
     }
 }
 
-fn executed_as_read(controlled: bool) {
+/// Notes what the operation just done found, and whether it wrote.
+fn found(controlled: bool, before: u64, wrote: bool) {
     if controlled && let Some(active) = active() {
-        active.executed_as_read();
+        active.executed_on(before, wrote);
+    }
+}
+
+fn compared(controlled: bool, before: u64, expected: u64, wrote: bool) {
+    if controlled && let Some(active) = active() {
+        active.executed_cas(before, expected, wrote);
     }
 }
 
@@ -63,20 +70,25 @@ macro_rules! width {
     ) => {
         #[unsafe(no_mangle)]
         extern "C" fn $load(cell: &$atomic, _order: i32) -> $value {
-            step(Kind::Load, std::ptr::from_ref(cell).addr());
-            cell.load(Ordering::SeqCst)
+            let controlled = step(Kind::Load, std::ptr::from_ref(cell).addr());
+            let value = cell.load(Ordering::SeqCst);
+            found(controlled, value.into(), false);
+            value
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn $store(cell: &$atomic, value: $value, _order: i32) {
-            step(Kind::Store, std::ptr::from_ref(cell).addr());
-            cell.store(value, Ordering::SeqCst);
+            let controlled = step(Kind::Store, std::ptr::from_ref(cell).addr());
+            let before = cell.swap(value, Ordering::SeqCst);
+            found(controlled, before.into(), true);
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn $exchange(cell: &$atomic, value: $value, _order: i32) -> $value {
-            step(Kind::ReadModifyWrite, std::ptr::from_ref(cell).addr());
-            cell.swap(value, Ordering::SeqCst)
+            let controlled = step(Kind::ReadModifyWrite, std::ptr::from_ref(cell).addr());
+            let before = cell.swap(value, Ordering::SeqCst);
+            found(controlled, before.into(), true);
+            before
         }
 
         #[unsafe(no_mangle)]
@@ -100,10 +112,13 @@ macro_rules! width {
         extern "C" fn $strong(cell: &$atomic, expected: &mut $value, new: $value, _s: i32, _f: i32) -> i32 {
             let controlled = step(Kind::CompareExchange, std::ptr::from_ref(cell).addr());
             match cell.compare_exchange(*expected, new, Ordering::SeqCst, Ordering::SeqCst) {
-                Ok(_) => 1,
-                Err(found) => {
-                    executed_as_read(controlled);
-                    *expected = found;
+                Ok(before) => {
+                    compared(controlled, before.into(), before.into(), true);
+                    1
+                }
+                Err(before) => {
+                    compared(controlled, before.into(), (*expected).into(), false);
+                    *expected = before;
                     0
                 }
             }
@@ -124,8 +139,10 @@ macro_rules! width {
         $(
             #[unsafe(no_mangle)]
             extern "C" fn $rmw(cell: &$atomic, value: $value, _order: i32) -> $value {
-                step(Kind::ReadModifyWrite, std::ptr::from_ref(cell).addr());
-                cell.$method(value, Ordering::SeqCst)
+                let controlled = step(Kind::ReadModifyWrite, std::ptr::from_ref(cell).addr());
+                let before = cell.$method(value, Ordering::SeqCst);
+                found(controlled, before.into(), true);
+                before
             }
         )*
     };

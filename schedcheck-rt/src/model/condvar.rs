@@ -7,7 +7,7 @@
 //! condvar, so its wake is ordered after the notification and independent of everything else.
 
 use super::{Applied, Kind, Moment, Op, Ready};
-use crate::search::step::{Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ObjectId, StepIndex, ThreadId};
+use crate::search::step::{Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ReadsWhen, StepIndex, ThreadId};
 
 /// Answers of a wake: why it happened.
 pub(crate) const WOKEN: u32 = 0;
@@ -43,7 +43,27 @@ impl Condvar {
         Ready { enabled, costly: if enabled { BudgetKinds::NONE } else { Self::costly(op) } }
     }
 
+    /// How many wait: what a notification depends on.
+    pub(super) fn summary(&self) -> u64 {
+        self.waiters.len() as u64
+    }
+
+    pub(super) fn renew(&mut self) {
+        self.waiters.clear();
+        self.woken.clear();
+        self.unheard = 0;
+    }
+
     pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
+        let before = self.summary();
+        let applied = self.change(moment, op).when(before);
+        if matches!(op.kind, Kind::NotifyOne | Kind::NotifyAll | Kind::FutexWake) {
+            return applied.unless(ReadsWhen::StateIs(0), Mode::Write);
+        }
+        applied
+    }
+
+    fn change(&mut self, moment: Moment, op: &Op) -> Applied {
         match op.kind {
             Kind::CondvarEnqueue | Kind::FutexWait => {
                 self.waiters.push(moment.thread);
@@ -65,7 +85,7 @@ impl Condvar {
                 Applied::access(op.object, Mode::Write)
             }
             Kind::FutexWake if op.arg == 1 => {
-                self.apply(moment, &Op { kind: Kind::NotifyOne, ..*op }).result(1)
+                self.change(moment, &Op { kind: Kind::NotifyOne, ..*op }).result(1)
             }
             Kind::FutexWake => {
                 // The kernel wakes in order of arrival; only who is the single one woken is left open.
@@ -85,7 +105,7 @@ impl Condvar {
                 result: WOKEN,
                 enabler: notification,
                 costly_alts: Self::costly(op),
-                ..Applied::access(ObjectId::NONE, Mode::None)
+                ..Applied::access(op.object, Mode::None)
             };
         }
         self.waiters.retain(|waiter| *waiter != moment.thread);

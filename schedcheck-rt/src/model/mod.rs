@@ -16,7 +16,9 @@ pub(crate) use mutex::WOULD_BLOCK;
 pub use op::{Kind, Op, Site};
 pub(crate) use park::FINISHED;
 
-use crate::search::step::{Access, Alt, BudgetKinds, Mode, NO_STEP, ObjectId, StepIndex, ThreadId};
+use crate::search::step::{
+    Access, Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId,
+};
 
 /// Whether a pending operation could run now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,12 @@ pub struct Applied {
     pub free_alts: u16,
     /// Costly alternatives that were possible instead (see `Event::costly_alts`).
     pub costly_alts: BudgetKinds,
+    /// The state of the object before, as a number (see `Event::before`).
+    pub before: u64,
+    /// When the operation would only have looked (see `Event::reads_when`).
+    pub reads_when: ReadsWhen,
+    /// Its mode when it does not only look.
+    pub full_mode: Mode,
 }
 
 impl Applied {
@@ -61,6 +69,9 @@ impl Applied {
             enabler: NO_STEP,
             free_alts: 0,
             costly_alts: BudgetKinds::NONE,
+            before: 0,
+            reads_when: ReadsWhen::Never,
+            full_mode: mode,
         }
     }
 
@@ -71,6 +82,21 @@ impl Applied {
     #[must_use]
     pub const fn result(mut self, result: u32) -> Applied {
         self.result = result;
+        self
+    }
+
+    /// The same, done when the state was `before`.
+    #[must_use]
+    pub const fn when(mut self, before: u64) -> Applied {
+        self.before = before;
+        self
+    }
+
+    /// The same of an operation whose mode depends on the state.
+    #[must_use]
+    pub const fn unless(mut self, reads_when: ReadsWhen, full_mode: Mode) -> Applied {
+        self.reads_when = reads_when;
+        self.full_mode = full_mode;
         self
     }
 
@@ -96,8 +122,8 @@ pub struct Moment {
 /// The state of one object.
 #[derive(Clone, Debug)]
 pub enum State {
-    /// Memory: the value is the program's, only its changes are counted.
-    Memory(Memory),
+    /// Memory: the value is the program's.
+    Memory,
     /// A mutex.
     Mutex(mutex::Mutex),
     /// A condition variable.
@@ -109,10 +135,20 @@ pub enum State {
 }
 
 impl State {
+    fn renew(&mut self) {
+        match self {
+            State::Memory => {}
+            State::Mutex(mutex) => *mutex = mutex::Mutex::default(),
+            State::Condvar(condvar) => condvar.renew(),
+            State::Thread(thread) => *thread = park::Thread::default(),
+            State::Token(token) => *token = park::Token::default(),
+        }
+    }
+
     /// How reports call such an object.
     fn noun(&self) -> &'static str {
         match self {
-            State::Memory(_) => "atomic",
+            State::Memory => "atomic",
             State::Mutex(_) => "mutex",
             State::Condvar(_) => "condvar",
             State::Thread(_) => "thread",
@@ -121,15 +157,9 @@ impl State {
     }
 }
 
-/// An atomic: how often it was written, and when last.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Memory {
-    /// Number of writes so far.
-    pub version: u32,
-}
-
 /// What kind of object a first use creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum ObjectKind {
     /// An atomic or other memory cell.
     Memory,
@@ -146,7 +176,7 @@ pub enum ObjectKind {
 impl ObjectKind {
     fn fresh(self) -> State {
         match self {
-            ObjectKind::Memory => State::Memory(Memory::default()),
+            ObjectKind::Memory => State::Memory,
             ObjectKind::Mutex => State::Mutex(mutex::Mutex::default()),
             ObjectKind::Condvar => State::Condvar(condvar::Condvar::default()),
             ObjectKind::Thread => State::Thread(park::Thread::default()),
@@ -155,35 +185,37 @@ impl ObjectKind {
     }
 }
 
-/// All objects of one execution.
+/// All objects. Numbers persist between executions, states do not.
 #[derive(Debug, Default)]
 pub struct Objects {
     states: Vec<State>,
 }
 
 impl Objects {
-    /// Forgets everything: the next execution starts.
-    pub fn clear(&mut self) {
-        self.states.clear();
-    }
-
-    /// A new object.
+    /// A number for a new object, in its first state.
     pub fn create(&mut self, kind: ObjectKind) -> ObjectId {
         let id = ObjectId(u32::try_from(self.states.len()).expect("fewer than 2^32 objects"));
         self.states.push(kind.fresh());
         id
     }
 
+    /// Puts an object in its first state: its first use in an execution.
+    pub fn renew(&mut self, object: ObjectId) {
+        self.states[object.0 as usize].renew();
+    }
+
+    /// The state of an object as a number, where operations on it depend on it.
+    fn summary(&self, object: ObjectId) -> u64 {
+        match self.state(object) {
+            State::Mutex(mutex) => mutex.summary(),
+            State::Condvar(condvar) => condvar.summary(),
+            State::Memory | State::Thread(_) | State::Token(_) => 0,
+        }
+    }
+
     /// The state of `object`.
     pub fn state(&self, object: ObjectId) -> &State {
         &self.states[object.0 as usize]
-    }
-
-    fn memory(&mut self, object: ObjectId) -> &mut Memory {
-        match &mut self.states[object.0 as usize] {
-            State::Memory(memory) => memory,
-            other => unreachable!("{object:?} is {other:?}, not memory"),
-        }
     }
 
     fn mutex(&mut self, object: ObjectId) -> &mut mutex::Mutex {
@@ -218,13 +250,14 @@ impl Objects {
     pub fn ready(&self, thread: ThreadId, op: &Op) -> Ready {
         match (op.kind, self.states.get(op.object.0 as usize)) {
             (Kind::Lock, Some(State::Mutex(mutex))) => mutex.ready(),
-            (Kind::CondvarWake | Kind::FutexSleep, Some(State::Condvar(condvar))) => condvar.ready(thread, op),
+            (Kind::CondvarWake | Kind::FutexSleep, Some(State::Condvar(condvar))) => {
+                condvar.ready(thread, op)
+            }
             (Kind::Park, Some(State::Token(token))) => token.ready(op),
             (Kind::Join, Some(State::Thread(target))) => target.ready_to_join(),
-            (Kind::CompareExchangeWeak, _) => Ready {
-                enabled: true,
-                costly: BudgetKinds::NONE.with(crate::search::step::BudgetKind::WeakFailure),
-            },
+            (Kind::CompareExchangeWeak, _) => {
+                Ready { enabled: true, costly: BudgetKinds::NONE.with(BudgetKind::WeakFailure) }
+            }
             _ => Ready::ALWAYS,
         }
     }
@@ -234,17 +267,15 @@ impl Objects {
         match op.kind {
             Kind::Begin => Applied::LOCAL.enabled_by(op.arg),
             Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn => Applied::LOCAL,
-            Kind::Inspect => Applied::access(op.object, Mode::Read),
-            Kind::Adjust => Applied::access(op.object, Mode::Write),
+            Kind::Inspect => Applied::access(op.object, Mode::Read).when(self.summary(op.object)),
+            Kind::Adjust => Applied::access(op.object, Mode::Write).when(self.summary(op.object)),
             Kind::Load => Applied::access(op.object, Mode::Read),
             Kind::Store | Kind::ReadModifyWrite | Kind::CompareExchange => {
-                self.memory(op.object).version += 1;
                 Applied::access(op.object, Mode::Write)
             }
             Kind::CompareExchangeWeak => {
-                self.memory(op.object).version += 1;
                 let mut applied = Applied::access(op.object, Mode::Write);
-                applied.costly_alts = BudgetKinds::NONE.with(crate::search::step::BudgetKind::WeakFailure);
+                applied.costly_alts = BudgetKinds::NONE.with(BudgetKind::WeakFailure);
                 applied
             }
             Kind::Lock | Kind::TryLock | Kind::Unlock => self.mutex(op.object).apply(moment, op),
@@ -266,16 +297,9 @@ impl Objects {
         }
     }
 
-    /// An operation counted as a write turned out to have changed nothing (a failed CAS).
-    pub fn not_written(&mut self, object: ObjectId) {
-        self.memory(object).version -= 1;
-    }
-
-    /// What `object` is and which one of its kind, counted by first use from 1.
-    pub fn ordinal(&self, object: ObjectId) -> (&'static str, usize) {
-        let noun = self.state(object).noun();
-        let earlier = &self.states[..object.0 as usize];
-        (noun, 1 + earlier.iter().filter(|state| state.noun() == noun).count())
+    /// What `object` is, in a word.
+    pub fn noun(&self, object: ObjectId) -> &'static str {
+        self.state(object).noun()
     }
 
     /// The thread that holds `object`, if it is held by one.

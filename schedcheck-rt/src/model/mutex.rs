@@ -4,7 +4,7 @@
 //! impossible while the lock is held. A failed `try_lock` is a read of the state.
 
 use super::{Applied, Kind, Moment, Op, Ready};
-use crate::search::step::{Mode, ThreadId};
+use crate::search::step::{Mode, ReadsWhen, ThreadId};
 
 /// Answer of a `try_lock` that found the mutex held.
 pub(crate) const WOULD_BLOCK: u32 = 1;
@@ -25,7 +25,21 @@ impl Mutex {
         Ready::when(self.owner.is_none())
     }
 
+    /// Held or not: what a `try_lock` depends on.
+    pub(super) fn summary(&self) -> u64 {
+        self.owner.is_some().into()
+    }
+
     pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
+        let before = self.summary();
+        let applied = self.change(moment, op).when(before);
+        if op.kind == Kind::TryLock {
+            return applied.unless(ReadsWhen::StateIsNot(0), Mode::TryAcquire);
+        }
+        applied
+    }
+
+    fn change(&mut self, moment: Moment, op: &Op) -> Applied {
         match op.kind {
             Kind::Lock => {
                 debug_assert!(self.owner.is_none(), "lock is ready only when the mutex is free");

@@ -31,12 +31,9 @@ pub const fn class(mode: Mode) -> Class {
         Mode::Read | Mode::Await => Class::Read,
         Mode::Mark => Class::Mark,
         Mode::AcquireShared | Mode::TryAcquireShared | Mode::ReleaseShared => Class::Shared,
-        Mode::None
-        | Mode::Write
-        | Mode::Acquire
-        | Mode::TryAcquire
-        | Mode::Release
-        | Mode::AwaitWrite => Class::Total,
+        Mode::None | Mode::Write | Mode::Acquire | Mode::TryAcquire | Mode::Release | Mode::AwaitWrite => {
+            Class::Total
+        }
     }
 }
 
@@ -53,9 +50,8 @@ pub const fn blocks(mode: Mode) -> bool {
 
 /// Whether two operations of different threads depend on each other through their objects.
 pub fn dependent(a: &[Access; 2], b: &[Access; 2]) -> bool {
-    let conflict = |x: Access, y: Access| {
-        x.object == y.object && x.object != ObjectId::NONE && !commute(x.mode, y.mode)
-    };
+    let conflict =
+        |x: Access, y: Access| x.object == y.object && x.object != ObjectId::NONE && !commute(x.mode, y.mode);
     conflict(a[0], b[0]) || conflict(a[0], b[1]) || conflict(a[1], b[0]) || conflict(a[1], b[1])
 }
 

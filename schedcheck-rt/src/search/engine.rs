@@ -53,12 +53,7 @@ pub struct Search {
 impl Search {
     /// A search that has run nothing yet.
     pub fn new(options: Options) -> Self {
-        Search {
-            options,
-            optimal: Optimal::new(),
-            stats: Stats::default(),
-            seen: FxHashSet::default(),
-        }
+        Search { options, optimal: Optimal::new(), stats: Stats::default(), seen: FxHashSet::default() }
     }
 
     /// What to execute next; `None` when everything asked for is covered.

@@ -16,3 +16,6 @@ mod wakeup;
 mod models;
 #[cfg(test)]
 mod tests;
+
+pub use engine::{Order, Search, Stats};
+pub use options::{Options, Reduction};

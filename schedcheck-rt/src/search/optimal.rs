@@ -69,12 +69,7 @@ impl Optimal {
         count_preemptions(trace, &mut self.preemptions);
         let reversals = self.races.find(trace, &mut self.history);
         for reversal in reversals {
-            let source = Source {
-                trace,
-                history: &self.history,
-                path: &self.path,
-                budget: options.budget,
-            };
+            let source = Source { trace, history: &self.history, path: &self.path, budget: options.budget };
             let before = self.preemptions[reversal.at as usize];
             let branch = self.inserter.reverse(&mut self.tree, source, reversal, before);
             let Some(branch) = branch else { continue };

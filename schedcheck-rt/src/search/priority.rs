@@ -118,9 +118,8 @@ fn parse_one(name: &str) -> Result<Priority, String> {
         "bfs" => plain(Priority::Shallowest),
         "rand" => {
             let seed = argument.unwrap_or("0");
-            let seed: u64 = seed
-                .parse()
-                .map_err(|_| format!("the seed of `rand` must be a number, not `{seed}`"))?;
+            let seed: u64 =
+                seed.parse().map_err(|_| format!("the seed of `rand` must be a number, not `{seed}`"))?;
             Ok(Priority::Random(Rng::new(seed)))
         }
         "method" => named("method").map(Priority::Method),
@@ -148,7 +147,11 @@ impl Priority {
             Priority::Preemptions => candidate.preemptions.min(i32::MAX as u32) as i32,
             Priority::Dpor => i32::from(candidate.redundant),
             Priority::ModifiedDpor => {
-                if candidate.redundant { 2 } else { i32::from(candidate.conservative) }
+                if candidate.redundant {
+                    2
+                } else {
+                    i32::from(candidate.conservative)
+                }
             }
             Priority::Sleep => i32::from(candidate.asleep),
             Priority::Random(rng) => (rng.next() >> 33) as i32,

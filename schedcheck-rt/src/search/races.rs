@@ -123,8 +123,7 @@ impl Races {
                 if object.exclusive != NO_STEP {
                     self.candidates.push(object.exclusive);
                 }
-                let mut link =
-                    if access.mode == Mode::Acquire { object.shared } else { NO_LINK };
+                let mut link = if access.mode == Mode::Acquire { object.shared } else { NO_LINK };
                 while link != NO_LINK {
                     self.candidates.push(link / 2);
                     link = history.next_shared(link);
@@ -263,14 +262,7 @@ fn instead(step: StepIndex, event: &Event, alt: Alt, accesses: [Access; 2]) -> R
 }
 
 fn never_executed(at: StepIndex, choice: Choice, accesses: [Access; 2]) -> Reversal {
-    Reversal {
-        at,
-        choice,
-        accesses,
-        enabler: NO_STEP,
-        instead_of: NO_STEP,
-        excludes_sharers: false,
-    }
+    Reversal { at, choice, accesses, enabler: NO_STEP, instead_of: NO_STEP, excludes_sharers: false }
 }
 
 /// Whether the thread of `step` was already waiting when the step's enabler came.
@@ -287,9 +279,10 @@ fn waited_for(history: &History, trace: &Trace, step: StepIndex) -> bool {
 fn excludes_sharers(accesses: &[Access; 2], first: &Event) -> bool {
     accesses.iter().any(|access| {
         access.mode == Mode::Acquire
-            && first.accesses.iter().any(|other| {
-                other.object == access.object && class(other.mode) == Class::Shared
-            })
+            && first
+                .accesses
+                .iter()
+                .any(|other| other.object == access.object && class(other.mode) == Class::Shared)
     })
 }
 
@@ -322,8 +315,7 @@ fn predict(second: &Event, first: &Event) -> [Access; 2] {
     let reads = match (slot, class(first.accesses[slot].mode)) {
         (0, Class::Read | Class::Total) => reads_when(first.before),
         (0, Class::Shared) => {
-            first.accesses[0].mode == Mode::ReleaseShared
-                && second.reads_when == ReadsWhen::StateIsNot(0)
+            first.accesses[0].mode == Mode::ReleaseShared && second.reads_when == ReadsWhen::StateIsNot(0)
         }
         _ => false,
     };

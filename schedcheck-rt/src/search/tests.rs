@@ -31,13 +31,7 @@ fn explore(program: &Program, options: Options) -> Found {
     }
     let stats = search.stats();
     assert!(stats.complete);
-    Found {
-        executions: stats.executions,
-        traces: stats.traces,
-        diverged: stats.diverged,
-        classes,
-        finals,
-    }
+    Found { executions: stats.executions, traces: stats.traces, diverged: stats.diverged, classes, finals }
 }
 
 fn by(priorities: &str) -> Options {

@@ -27,7 +27,7 @@
 //! is known from the tree only. Where the tree names an object by a number that is good for one
 //! execution only, it counts as dependent on everything. That can only cost an execution.
 
-use super::dependence::{dependent, blocks};
+use super::dependence::{blocks, dependent};
 use super::history::History;
 use super::races::Reversal;
 use super::step::*;
@@ -181,9 +181,8 @@ impl Inserter {
         };
         self.find_needed(source, reversal);
         let needed = &self.needed;
-        let is_needed = |step: StepIndex| {
-            needed[events[step as usize].thread.0 as usize] >= source.history.index(step)
-        };
+        let is_needed =
+            |step: StepIndex| needed[events[step as usize].thread.0 as usize] >= source.history.index(step);
         let prefix = (0..reversal.at).filter(|&step| costs(step)).count();
         let inner = self.rest.iter().filter(|&&step| step != REVERSED && costs(step));
         let (kept, surplus): (Vec<_>, Vec<_>) = inner.copied().partition(|&step| is_needed(step));
@@ -193,9 +192,9 @@ impl Inserter {
         if prefix + kept.len() + surplus.len() + 1 > limit as usize {
             self.rest.retain(|&step| {
                 step == REVERSED
-                    || !surplus.iter().any(|&gone| {
-                        source.history.before(gone, events[gone as usize].thread, step)
-                    })
+                    || !surplus
+                        .iter()
+                        .any(|&gone| source.history.before(gone, events[gone as usize].thread, step))
             });
         }
         true
@@ -242,9 +241,11 @@ impl Inserter {
                 place.own = Some(tree.chained(place.line, place.step));
                 continue;
             }
-            let taken = tree.children_at(place.line, place.step).iter().copied().find(|&child| {
-                self.covers(source, reversal, &place, &tree.chained(child, place.step))
-            });
+            let taken = tree
+                .children_at(place.line, place.step)
+                .iter()
+                .copied()
+                .find(|&child| self.covers(source, reversal, &place, &tree.chained(child, place.step)));
             let Some(child) = taken else {
                 return Some(self.branch(tree, source, reversal, &place));
             };
@@ -328,10 +329,7 @@ impl Inserter {
             None if edge.objects.iter().all(|object| object.is_stable()) => edge.objects,
             None => return None,
         };
-        Some([
-            Access::new(objects[0], edge.modes[0]),
-            Access::new(objects[1], edge.modes[1]),
-        ])
+        Some([Access::new(objects[0], edge.modes[0]), Access::new(objects[1], edge.modes[1])])
     }
 
     fn next_operation(&self, source: Source<'_>, thread: ThreadId) -> Option<[Access; 2]> {
@@ -361,13 +359,7 @@ impl Inserter {
     }
 
     /// Makes the rest of w a branch, as short as it can be.
-    fn branch(
-        &mut self,
-        tree: &mut Tree,
-        source: Source<'_>,
-        reversal: &Reversal,
-        place: &Place,
-    ) -> Branch {
+    fn branch(&mut self, tree: &mut Tree, source: Source<'_>, reversal: &Reversal, place: &Place) -> Branch {
         self.chain.clear();
         self.sleepers.clear();
         let in_chain = place.step < tree.free(place.line);

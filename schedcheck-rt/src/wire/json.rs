@@ -46,7 +46,9 @@ impl Object {
     pub fn fraction(mut self, key: &str, value: Option<f64>) -> Object {
         self.key(key);
         match value {
-            Some(number) if number.is_finite() => write!(self.text, "{number:.1}").expect("writing to a string"),
+            Some(number) if number.is_finite() => {
+                write!(self.text, "{number:.1}").expect("writing to a string")
+            }
             _ => self.text.push_str("null"),
         }
         self

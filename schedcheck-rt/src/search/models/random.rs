@@ -22,14 +22,8 @@ pub(crate) enum Family {
     Spawns,
 }
 
-pub(crate) const FAMILIES: [Family; 6] = [
-    Family::Memory,
-    Family::Locks,
-    Family::RwLocks,
-    Family::Condvars,
-    Family::Channels,
-    Family::Spawns,
-];
+pub(crate) const FAMILIES: [Family; 6] =
+    [Family::Memory, Family::Locks, Family::RwLocks, Family::Condvars, Family::Channels, Family::Spawns];
 
 const VARIABLES: u32 = 3;
 const MUTEXES: u32 = 3;
@@ -141,16 +135,8 @@ fn rwlocks(rng: &mut Rng, variables: u32, ops: &mut Vec<(Guarded, usize)>) {
     let m = FIRST_MUTEX + rng.below(2) as u32;
     let other = FIRST_MUTEX + 2;
     match rng.below(6) {
-        0 => ops.extend([
-            plain(Op::TryRead(m)),
-            ((Op::Load(0), Some(0)), 2),
-            plain(Op::UnlockShared(m)),
-        ]),
-        1 => ops.extend([
-            plain(Op::TryLock(m)),
-            ((Op::Store(0, 1), Some(0)), 2),
-            plain(Op::Unlock(m)),
-        ]),
+        0 => ops.extend([plain(Op::TryRead(m)), ((Op::Load(0), Some(0)), 2), plain(Op::UnlockShared(m))]),
+        1 => ops.extend([plain(Op::TryLock(m)), ((Op::Store(0, 1), Some(0)), 2), plain(Op::Unlock(m))]),
         2 | 3 => {
             ops.push(plain(Op::ReadLock(m)));
             if rng.below(3) == 0 {

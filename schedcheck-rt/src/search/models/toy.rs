@@ -25,7 +25,10 @@ pub(crate) enum Op {
     /// First part of a wait: enter the queue of the condition variable.
     Enqueue(u32),
     /// Second part: sleep until notified. Result 0 notified, 1 spurious, 2 timed out.
-    Sleep { condvar: u32, timed: bool },
+    Sleep {
+        condvar: u32,
+        timed: bool,
+    },
     NotifyOne(u32),
     NotifyAll(u32),
     Send(u32, u64),
@@ -96,11 +99,7 @@ impl<'p> State<'p> {
         };
         State {
             program,
-            objects: program
-                .objects
-                .iter()
-                .map(|&value| Object { value, ..Object::default() })
-                .collect(),
+            objects: program.objects.iter().map(|&value| Object { value, ..Object::default() }).collect(),
             threads: (0..program.threads.len()).map(thread).collect(),
             last: None,
             used: [0; 3],
@@ -218,9 +217,7 @@ impl<'p> State<'p> {
         let op = self.op(thread).expect("the thread has an operation");
         let mut event = Event::of(choice.thread);
         event.alt = choice.alt;
-        let previous = self.last.filter(|last| {
-            self.op(last.0).is_some_and(|op| self.enabled(last.0, op))
-        });
+        let previous = self.last.filter(|last| self.op(last.0).is_some_and(|op| self.enabled(last.0, op)));
         event.previous_enabled = previous.is_some();
         if previous.is_some_and(|last| last != choice.thread) {
             self.preemptions += 1;
@@ -252,11 +249,7 @@ impl<'p> State<'p> {
         let changed = event.accesses[0].mode != Mode::Read;
         let object = event.accesses[0].object;
         let mut nothing = Object::default();
-        let on = if object == ObjectId::NONE {
-            &mut nothing
-        } else {
-            &mut self.objects[object.0 as usize]
-        };
+        let on = if object == ObjectId::NONE { &mut nothing } else { &mut self.objects[object.0 as usize] };
         match op {
             Op::Load(_) => on.value,
             Op::Store(_, value) => {

@@ -1,6 +1,6 @@
 //! `AtomicBool`.
 
-use super::cell;
+use super::cell::{self, Bits};
 use crate::model::Kind;
 use std::panic::Location;
 use std::sync::atomic::{self as real, Ordering};
@@ -18,8 +18,10 @@ impl AtomicBool {
     #[track_caller]
     #[inline(never)]
     pub fn fetch_not(&self, order: Ordering) -> bool {
-        cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
-        self.0.fetch_not(order)
+        let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
+        let before = self.0.fetch_not(order);
+        step.found(before.bits(), true);
+        before
     }
 }
 

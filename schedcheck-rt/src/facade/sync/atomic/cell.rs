@@ -1,23 +1,65 @@
 //! What all atomics have in common, as one macro over the wrapped std type.
 
-use crate::exec::active;
+use crate::exec::{Active, active};
 use crate::model::Kind;
+use crate::search::step::Alt;
 use std::panic::Location;
 
-/// Announces an operation on the atomic at `address`; true if a weak CAS is to fail spuriously.
+/// Announces an operation on the atomic at `address` and waits for its turn.
 #[inline]
-pub(super) fn step(kind: Kind, address: usize, site: &'static Location<'static>) -> bool {
-    match active() {
-        Some(active) => active.memory(kind, address, site) == crate::search::step::Alt::WEAK_FAILURE,
-        None => false,
+pub(super) fn step(kind: Kind, address: usize, site: &'static Location<'static>) -> Step {
+    let active = active();
+    let alt = active.map_or(Alt::DEFAULT, |active| active.memory(kind, address, site));
+    Step { active, fails: alt == Alt::WEAK_FAILURE }
+}
+
+/// An operation whose turn has come.
+pub(super) struct Step {
+    active: Option<Active>,
+    /// It is a weak CAS and is to fail for no reason.
+    pub(super) fails: bool,
+}
+
+impl Step {
+    /// It was done and found this value; unless it `wrote`, it only looked.
+    #[inline]
+    pub(super) fn found(&self, before: u64, wrote: bool) {
+        if let Some(active) = self.active {
+            active.executed_on(before, wrote);
+        }
+    }
+
+    /// It was a CAS.
+    #[inline]
+    pub(super) fn compared(&self, before: u64, expected: u64, wrote: bool) {
+        if let Some(active) = self.active {
+            active.executed_cas(before, expected, wrote);
+        }
     }
 }
 
-/// The operation just executed did not write.
-#[inline]
-pub(super) fn only_read() {
-    if let Some(active) = active() {
-        active.executed_as_read();
+/// A value as the number that stands for it in a trace.
+pub(super) trait Bits: Copy {
+    fn bits(self) -> u64;
+}
+
+macro_rules! bits {
+    ($($value:ty)*) => { $(
+        impl Bits for $value {
+            #[inline]
+            fn bits(self) -> u64 {
+                self as u64
+            }
+        }
+    )* };
+}
+
+bits!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize bool);
+
+impl Bits for *mut () {
+    #[inline]
+    fn bits(self) -> u64 {
+        self.addr() as u64
     }
 }
 
@@ -68,15 +110,18 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn load(&self, order: Ordering) -> $value {
-                cell::step(Kind::Load, self.address(), Location::caller());
-                self.0.load(order)
+                let step = cell::step(Kind::Load, self.address(), Location::caller());
+                let value = self.0.load(order);
+                step.found(value.bits(), false);
+                value
             }
 
             /// The same as std's `store`.
             #[track_caller]
             #[inline(never)]
             pub fn store(&self, value: $value, order: Ordering) {
-                cell::step(Kind::Store, self.address(), Location::caller());
+                let step = cell::step(Kind::Store, self.address(), Location::caller());
+                step.found(self.0.load(Ordering::Relaxed).bits(), true);
                 self.0.store(value, order);
             }
 
@@ -84,8 +129,10 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
-                self.0.swap(value, order)
+                let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
+                let before = self.0.swap(value, order);
+                step.found(before.bits(), true);
+                before
             }
 
             /// The same as std's `compare_and_swap`.
@@ -113,11 +160,10 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                cell::step(Kind::CompareExchange, self.address(), Location::caller());
+                let step = cell::step(Kind::CompareExchange, self.address(), Location::caller());
                 let result = self.0.compare_exchange(current, new, success, failure);
-                if result.is_err() {
-                    cell::only_read();
-                }
+                let (Ok(before) | Err(before)) = result;
+                step.compared(before.bits(), current.bits(), result.is_ok());
                 result
             }
 
@@ -131,15 +177,15 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let fails = cell::step(Kind::CompareExchangeWeak, self.address(), Location::caller());
-                let result = if fails {
-                    Err(self.0.load(Ordering::Relaxed))
-                } else {
-                    self.0.compare_exchange(current, new, success, failure)
-                };
-                if result.is_err() {
-                    cell::only_read();
+                let step = cell::step(Kind::CompareExchangeWeak, self.address(), Location::caller());
+                if step.fails {
+                    let found = self.0.load(Ordering::Relaxed);
+                    step.found(found.bits(), false);
+                    return Err(found);
                 }
+                let result = self.0.compare_exchange(current, new, success, failure);
+                let (Ok(before) | Err(before)) = result;
+                step.compared(before.bits(), current.bits(), result.is_ok());
                 result
             }
 
@@ -208,8 +254,10 @@ macro_rules! atomic_rmw {
                 #[track_caller]
                 #[inline(never)]
                 pub fn $method(&self, value: $value, order: Ordering) -> $value {
-                    cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
-                    self.0.$method(value, order)
+                    let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
+                    let before = self.0.$method(value, order);
+                    step.found(before.bits(), true);
+                    before
                 }
             )*
         }

@@ -1,6 +1,6 @@
 //! `AtomicPtr`: generic, so every operation is done by its untyped twin, which is compiled here.
 
-use super::cell;
+use super::cell::{self, Bits};
 use crate::model::Kind;
 use std::panic::Location;
 use std::sync::atomic::{self as real, Ordering};
@@ -20,8 +20,10 @@ macro_rules! untyped_rmw {
         #[track_caller]
         #[inline(never)]
         fn $method(&self, value: usize, order: Ordering) -> *mut () {
-            cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
-            self.0.$method(value, order)
+            let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
+            let before = self.0.$method(value, order);
+            step.found(before.bits(), true);
+            before
         }
     )* };
 }
