@@ -26,18 +26,12 @@ pub enum ExpectedError {
          The engine's dependencies are fetched and built once per toolchain; this step needs what `cargo build` needs \
          (a linker, and the registry or its cache).\nThe files are in {dir}; after fixing the cause, run the command again."
     )]
-    EngineBuild {
-        rustc: String,
-        stderr: String,
-        dir: Utf8PathBuf,
-    },
+    EngineBuild { rustc: String, stderr: String, dir: Utf8PathBuf },
     #[error(
         "the engine was built, but `{name}` is missing in its output; run `cargo schedcheck clean` and try again"
     )]
     EngineIncomplete { name: &'static str },
-    #[error(
-        "could not find a cache directory: set SCHEDCHECK_CACHE to a directory that may be written to"
-    )]
+    #[error("could not find a cache directory: set SCHEDCHECK_CACHE to a directory that may be written to")]
     NoCacheDir,
     #[error("the path is not valid UTF-8: {}", path.display())]
     NotUtf8 { path: std::path::PathBuf },

@@ -4,10 +4,7 @@
 //! - by the user, through cargo, as `cargo-schedcheck schedcheck ARGS`: [`command`];
 //! - by cargo, which that phase starts, as RUSTC_WRAPPER for every crate: [`build::wrapper`].
 #![forbid(unsafe_code)]
-#![allow(
-    unreachable_pub,
-    reason = "a binary has no outside: `pub` marks what other modules use"
-)]
+#![allow(unreachable_pub, reason = "a binary has no outside: `pub` marks what other modules use")]
 
 mod build;
 mod cli;
@@ -86,8 +83,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 
 /// Prints the tests that would be explored.
 fn list(args: &cli::ListArgs) -> Result<ExitCode> {
-    let session =
-        run::session::Session::open(&args.cargo, &args.config, &cli::ExploreOpts::default())?;
+    let session = run::session::Session::open(&args.cargo, &args.config, &cli::ExploreOpts::default())?;
     let binaries = session.build(&args.cargo)?;
     let discovered = run::session::discover(&binaries)?;
     discovered.mention_skipped(args.cargo.quiet);

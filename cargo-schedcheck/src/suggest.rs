@@ -4,17 +4,10 @@
 pub fn did_you_mean(given: &str, candidates: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let near = candidates
         .into_iter()
-        .map(|candidate| {
-            (
-                distance(given, candidate.as_ref()),
-                candidate.as_ref().to_owned(),
-            )
-        })
+        .map(|candidate| (distance(given, candidate.as_ref()), candidate.as_ref().to_owned()))
         .filter(|(distance, candidate)| *distance <= candidate.len().max(given.len()).div_ceil(3))
         .min();
-    near.map_or_else(String::new, |(_, name)| {
-        format!(" (did you mean `{name}`?)")
-    })
+    near.map_or_else(String::new, |(_, name)| format!(" (did you mean `{name}`?)"))
 }
 
 /// Edit distance where swapping two neighbours counts as one edit, as typing errors do.
@@ -50,9 +43,6 @@ mod tests {
     #[test]
     fn far_names_are_not_suggested() {
         assert_eq!(did_you_mean("zzzzzz", ["pb", "dpor"]), "");
-        assert_eq!(
-            did_you_mean("max-tim", ["max-time", "seed"]),
-            " (did you mean `max-time`?)"
-        );
+        assert_eq!(did_you_mean("max-tim", ["max-time", "seed"]), " (did you mean `max-time`?)");
     }
 }

@@ -25,21 +25,14 @@ impl Schedcheck {
         command.arg("schedcheck").args(args).current_dir(dir);
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
-            let kept = matches!(
-                &*text,
-                "CARGO_HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "CARGO"
-            );
-            let cargo = ["CARGO", "RUST", "SCHEDCHECK_", "GITHUB_", "CLICOLOR"]
-                .iter()
-                .any(|p| text.starts_with(p));
+            let kept = matches!(&*text, "CARGO_HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "CARGO");
+            let cargo =
+                ["CARGO", "RUST", "SCHEDCHECK_", "GITHUB_", "CLICOLOR"].iter().any(|p| text.starts_with(p));
             if (cargo && !kept) || matches!(&*text, "CI" | "NO_COLOR" | "COLUMNS") {
                 command.env_remove(&name);
             }
         }
-        command
-            .env("CARGO_TERM_COLOR", "never")
-            .env("SCHEDCHECK_CACHE", cache())
-            .stdin(Stdio::null());
+        command.env("CARGO_TERM_COLOR", "never").env("SCHEDCHECK_CACHE", cache()).stdin(Stdio::null());
         Self { command }
     }
 
@@ -69,36 +62,23 @@ impl Output {
     /// Insists on an exit code.
     #[track_caller]
     pub fn expect_code(self, code: i32) -> Self {
-        assert_eq!(
-            self.code, code,
-            "--- stdout\n{}--- stderr\n{}",
-            self.stdout, self.stderr
-        );
+        assert_eq!(self.code, code, "--- stdout\n{}--- stderr\n{}", self.stdout, self.stderr);
         self
     }
 
     /// The JSON lines on stdout.
     #[track_caller]
     pub fn json(&self) -> Vec<serde_json::Value> {
-        let parse =
-            |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         self.stdout.lines().map(parse).collect()
     }
 
     /// Stderr without the lines that cargo itself printed.
     pub fn own_stderr(&self) -> String {
-        const CARGO: [&str; 6] = [
-            "Compiling ",
-            "Finished ",
-            "Locking ",
-            "Updating ",
-            "Preparing ",
-            "Blocking ",
-        ];
-        let own = self
-            .stderr
-            .lines()
-            .filter(|line| !CARGO.iter().any(|verb| line.trim_start().starts_with(verb)));
+        const CARGO: [&str; 6] =
+            ["Compiling ", "Finished ", "Locking ", "Updating ", "Preparing ", "Blocking "];
+        let own =
+            self.stderr.lines().filter(|line| !CARGO.iter().any(|verb| line.trim_start().starts_with(verb)));
         own.map(|line| format!("{line}\n")).collect()
     }
 }
@@ -108,23 +88,14 @@ fn binary() -> &'static Utf8Path {
     static BINARY: OnceLock<Utf8PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
         let output = Command::new(env!("CARGO"))
-            .args([
-                "build",
-                "--quiet",
-                "--package",
-                "cargo-schedcheck",
-                "--message-format",
-                "json",
-            ])
+            .args(["build", "--quiet", "--package", "cargo-schedcheck", "--message-format", "json"])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .stderr(Stdio::inherit())
             .output()
             .expect("cargo starts");
         assert!(output.status.success(), "the command does not build");
         let text = String::from_utf8(output.stdout).expect("UTF-8 of cargo");
-        let messages = text
-            .lines()
-            .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
         let mut executables =
             messages.filter_map(|message| message["executable"].as_str().map(Utf8PathBuf::from));
         executables
@@ -135,9 +106,6 @@ fn binary() -> &'static Utf8Path {
 
 /// Engines are shared by all tests, apart from the user's own.
 fn cache() -> Utf8PathBuf {
-    let target = binary()
-        .parent()
-        .and_then(Utf8Path::parent)
-        .expect("target/PROFILE/cargo-schedcheck");
+    let target = binary().parent().and_then(Utf8Path::parent).expect("target/PROFILE/cargo-schedcheck");
     target.join("tmp").join("schedcheck-cache")
 }

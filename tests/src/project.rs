@@ -16,9 +16,7 @@ impl Project {
     /// Copies the fixture of this name.
     pub fn copy_of(fixture: &str) -> Self {
         let project = Self::empty();
-        let source = Utf8Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("fixtures")
-            .join(fixture);
+        let source = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
         copy(&source, &project.path);
         project
     }
@@ -27,10 +25,7 @@ impl Project {
     pub fn empty() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = fs::canonicalize(dir.path()).expect("it exists");
-        Self {
-            path: Utf8PathBuf::from_path_buf(path).expect("a UTF-8 path"),
-            _dir: dir,
-        }
+        Self { path: Utf8PathBuf::from_path_buf(path).expect("a UTF-8 path"), _dir: dir }
     }
 
     /// Writes a file of the project.

@@ -4,10 +4,7 @@ use schedcheck_tests::project::Project;
 /// Runs tests of the fixture `canned` one after the other.
 fn canned(args: &[&str], code: i32) -> schedcheck_tests::cli::Output {
     let project = Project::copy_of("canned");
-    project
-        .schedcheck(&[&["-j1", "--no-fail-fast", "--exact"], args].concat())
-        .run()
-        .expect_code(code)
+    project.schedcheck(&[&["-j1", "--no-fail-fast", "--exact"], args].concat()).run().expect_code(code)
 }
 
 /// The only time in the report that is not the fixture's own.
@@ -42,30 +39,15 @@ fn quiet_shows_failures_only() {
 
 #[test]
 fn json_lines_keep_to_the_contract() {
-    let output = canned(
-        &[
-            "passes",
-            "runs_out_of_budget",
-            "deadlocks",
-            "--message-format",
-            "json",
-        ],
-        100,
-    );
+    let output = canned(&["passes", "runs_out_of_budget", "deadlocks", "--message-format", "json"], 100);
     insta::assert_snapshot!("json", output.stdout);
 }
 
 #[test]
 fn colours_follow_the_flag() {
     let project = Project::copy_of("canned");
-    let colored = project
-        .schedcheck(&["panics", "--color", "always"])
-        .run()
-        .expect_code(100);
+    let colored = project.schedcheck(&["panics", "--color", "always"]).run().expect_code(100);
     assert!(colored.stderr.contains("\u{1b}["), "{}", colored.stderr);
-    let plain = project
-        .schedcheck(&["panics", "--color", "never"])
-        .run()
-        .expect_code(100);
+    let plain = project.schedcheck(&["panics", "--color", "never"]).run().expect_code(100);
     assert!(!plain.stderr.contains('\u{1b}'), "{}", plain.stderr);
 }

@@ -46,12 +46,8 @@ pub fn build(
 ) -> Result<Vec<TestBinary>> {
     let sysroot = sysroot::prepare(toolchain, cargo.is_offline(), cargo.quiet)?;
     let instrument = Instrument::from_env();
-    let mut skip: Vec<String> = project
-        .skipped_crates()
-        .chain(skip.iter().cloned())
-        .collect();
-    skip.iter_mut()
-        .for_each(|name| *name = name.replace('-', "_"));
+    let mut skip: Vec<String> = project.skipped_crates().chain(skip.iter().cloned()).collect();
+    skip.iter_mut().for_each(|name| *name = name.replace('-', "_"));
     skip.sort();
     skip.dedup();
     let target_dir = build_dir(project, &sysroot, instrument, &skip)?;
@@ -72,24 +68,13 @@ pub fn build(
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let inner = toolchain.rustc_wrapper.clone();
-    Instructions {
-        sysroot: sysroot.dir,
-        instrument,
-        skip,
-        inner,
-    }
-    .apply(&mut command)?;
+    Instructions { sysroot: sysroot.dir, instrument, skip, inner }.apply(&mut command)?;
 
-    let mut child = command.spawn().map_err(|source| ExpectedError::Start {
-        program: toolchain.cargo_name(),
-        source,
-    })?;
+    let mut child =
+        command.spawn().map_err(|source| ExpectedError::Start { program: toolchain.cargo_name(), source })?;
     let mut products = Products::default();
-    for message in child
-        .stdout
-        .take()
-        .into_iter()
-        .flat_map(|pipe| Message::parse_stream(BufReader::new(pipe)))
+    for message in
+        child.stdout.take().into_iter().flat_map(|pipe| Message::parse_stream(BufReader::new(pipe)))
     {
         products.take(message?);
     }
@@ -133,12 +118,7 @@ fn remove_old_builds(builds: &Utf8Path, current: &Utf8Path) {
         .flatten()
         .filter(|entry| entry.path() != current)
         .map(|entry| {
-            (
-                fs::metadata(entry.path().join(".last-used"))
-                    .and_then(|m| m.modified())
-                    .ok(),
-                entry.into_path(),
-            )
+            (fs::metadata(entry.path().join(".last-used")).and_then(|m| m.modified()).ok(), entry.into_path())
         })
         .collect();
     others.sort_by(|a, b| b.cmp(a));
@@ -162,10 +142,7 @@ impl Products {
         match message {
             Message::CompilerArtifact(artifact) => match &artifact.executable {
                 Some(_) if artifact.profile.test => self.tests.push(artifact),
-                Some(path) => {
-                    self.programs
-                        .push((artifact.package_id, artifact.target.name, path.clone()))
-                }
+                Some(path) => self.programs.push((artifact.package_id, artifact.target.name, path.clone())),
                 None => {}
             },
             Message::BuildScriptExecuted(script) => {
@@ -173,8 +150,7 @@ impl Products {
                     let path = path.as_str();
                     Utf8PathBuf::from(path.split_once('=').map_or(path, |(_, path)| path))
                 };
-                self.linked_paths
-                    .extend(script.linked_paths.iter().map(plain));
+                self.linked_paths.extend(script.linked_paths.iter().map(plain));
                 self.out_dirs.insert(script.package_id, script.out_dir);
             }
             _ => {}
@@ -187,11 +163,7 @@ impl Products {
             let Some(executable) = artifact.executable.clone() else {
                 continue;
             };
-            let package_dir = artifact
-                .manifest_path
-                .parent()
-                .unwrap_or(Utf8Path::new(""))
-                .to_owned();
+            let package_dir = artifact.manifest_path.parent().unwrap_or(Utf8Path::new("")).to_owned();
             binaries.push(TestBinary {
                 package: project.package_name(&artifact.package_id),
                 target: target_name(&artifact.target),
@@ -214,10 +186,7 @@ impl Products {
     ) -> Vec<(String, String)> {
         let mut env = project.package_env(&artifact.package_id);
         env.extend(
-            toolchain
-                .env
-                .iter()
-                .map(|(name, value)| (name.clone(), value.to_string_lossy().into_owned())),
+            toolchain.env.iter().map(|(name, value)| (name.clone(), value.to_string_lossy().into_owned())),
         );
         if let Some(dir) = self.out_dirs.get(&artifact.package_id) {
             env.push(("OUT_DIR".to_owned(), dir.to_string()));
@@ -236,12 +205,7 @@ impl Products {
         };
         let deps = executable.parent().map(Utf8Path::to_owned);
         let before = std::env::var_os(variable).unwrap_or_default();
-        let paths = self
-            .linked_paths
-            .iter()
-            .cloned()
-            .chain(deps)
-            .map(Utf8PathBuf::into_std_path_buf);
+        let paths = self.linked_paths.iter().cloned().chain(deps).map(Utf8PathBuf::into_std_path_buf);
         if let Ok(paths) = std::env::join_paths(paths.chain(std::env::split_paths(&before))) {
             env.push((variable.to_owned(), paths.to_string_lossy().into_owned()));
         }

@@ -25,10 +25,7 @@ impl Project {
             .args(cargo.manifest_args())
             .stdin(Stdio::null())
             .output()
-            .map_err(|source| ExpectedError::Start {
-                program: toolchain.cargo_name(),
-                source,
-            })?;
+            .map_err(|source| ExpectedError::Start { program: toolchain.cargo_name(), source })?;
         if !output.status.success() {
             return Err(ExpectedError::Metadata {
                 stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -43,10 +40,7 @@ impl Project {
             Some(dir) => absolute(dir)?,
             None => metadata.target_directory.clone(),
         };
-        Ok(Self {
-            output_dir: target.join("schedcheck"),
-            metadata,
-        })
+        Ok(Self { output_dir: target.join("schedcheck"), metadata })
     }
 
     /// The folder of the workspace's Cargo.toml.
@@ -61,11 +55,7 @@ impl Project {
 
     /// Names in `[package.metadata.schedcheck] skip` and `[workspace.metadata.schedcheck] skip`.
     pub fn skipped_crates(&self) -> impl Iterator<Item = String> {
-        let packages = self
-            .metadata
-            .packages
-            .iter()
-            .map(|package| &package.metadata);
+        let packages = self.metadata.packages.iter().map(|package| &package.metadata);
         packages
             .chain([&self.metadata.workspace_metadata])
             .filter_map(|metadata| metadata.get("schedcheck")?.get("skip")?.as_array())
@@ -75,8 +65,7 @@ impl Project {
 
     /// The name of a package.
     pub fn package_name(&self, id: &PackageId) -> String {
-        self.package(id)
-            .map_or_else(|| id.repr.clone(), |package| package.name.to_string())
+        self.package(id).map_or_else(|| id.repr.clone(), |package| package.name.to_string())
     }
 
     /// The variables that cargo sets for everything it runs for a package.
@@ -87,9 +76,7 @@ impl Project {
         let dir = package.manifest_path.parent().unwrap_or(Utf8Path::new(""));
         let version = &package.version;
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
-        let path = |value: &Option<Utf8PathBuf>| {
-            value.as_ref().map(ToString::to_string).unwrap_or_default()
-        };
+        let path = |value: &Option<Utf8PathBuf>| value.as_ref().map(ToString::to_string).unwrap_or_default();
         [
             ("CARGO_MANIFEST_DIR", dir.to_string()),
             ("CARGO_MANIFEST_PATH", package.manifest_path.to_string()),
@@ -108,11 +95,7 @@ impl Project {
             ("CARGO_PKG_README", path(&package.readme)),
             (
                 "CARGO_PKG_RUST_VERSION",
-                package
-                    .rust_version
-                    .as_ref()
-                    .map(ToString::to_string)
-                    .unwrap_or_default(),
+                package.rust_version.as_ref().map(ToString::to_string).unwrap_or_default(),
             ),
         ]
         .map(|(name, value)| (name.to_owned(), value))
@@ -120,14 +103,10 @@ impl Project {
     }
 
     fn package(&self, id: &PackageId) -> Option<&Package> {
-        self.metadata
-            .packages
-            .iter()
-            .find(|package| package.id == *id)
+        self.metadata.packages.iter().find(|package| package.id == *id)
     }
 }
 
 fn absolute(path: &Utf8Path) -> Result<Utf8PathBuf> {
-    Utf8PathBuf::from_path_buf(std::path::absolute(path)?)
-        .map_err(|path| ExpectedError::NotUtf8 { path })
+    Utf8PathBuf::from_path_buf(std::path::absolute(path)?).map_err(|path| ExpectedError::NotUtf8 { path })
 }

@@ -19,31 +19,22 @@ pub fn of_call(args: &[String], by_cargo: bool, skip: &[&str]) -> Scope {
     // We always build with an explicit target, so a call without one is for the host: a build script or a proc macro.
     let for_target = values(args, "--target").next().is_some();
     let is_query = values(args, "--print").next().is_some()
-        || args
-            .iter()
-            .any(|a| a == "-vV" || a == "-V" || a == "--version");
+        || args.iter().any(|a| a == "-vV" || a == "-V" || a == "--version");
     let is_proc_macro = values(args, "--crate-type").any(|kind| kind == "proc-macro");
     let is_skipped = values(args, "--crate-name").any(|name| skip.contains(&name));
     if !for_target || is_query || is_proc_macro || is_skipped {
         return Scope::Leave;
     }
-    let from_file = args
-        .iter()
-        .any(|arg| arg.ends_with(".rs") && !arg.starts_with('-'));
-    Scope::Swap {
-        test: args.iter().any(|arg| arg == "--test"),
-        real: by_cargo && from_file,
-    }
+    let from_file = args.iter().any(|arg| arg.ends_with(".rs") && !arg.starts_with('-'));
+    Scope::Swap { test: args.iter().any(|arg| arg == "--test"), real: by_cargo && from_file }
 }
 
 /// The values of an option, written `--name value` or `--name=value`.
 fn values<'a>(args: &'a [String], name: &'a str) -> impl Iterator<Item = &'a str> {
-    args.iter()
-        .enumerate()
-        .filter_map(move |(at, arg)| match arg.strip_prefix(name)? {
-            "" => args.get(at + 1).map(String::as_str),
-            rest => rest.strip_prefix('='),
-        })
+    args.iter().enumerate().filter_map(move |(at, arg)| match arg.strip_prefix(name)? {
+        "" => args.get(at + 1).map(String::as_str),
+        rest => rest.strip_prefix('='),
+    })
 }
 
 #[cfg(test)]
@@ -57,76 +48,37 @@ mod tests {
 
     #[test]
     fn crates_for_the_target_are_swapped() {
-        let real = Scope::Swap {
-            test: false,
-            real: true,
-        };
+        let real = Scope::Swap { test: false, real: true };
         assert_eq!(
-            of(
-                "--crate-name bank src/lib.rs --crate-type lib --target x86_64-unknown-linux-gnu",
-                true
-            ),
+            of("--crate-name bank src/lib.rs --crate-type lib --target x86_64-unknown-linux-gnu", true),
             real
         );
         assert_eq!(
-            of(
-                "--crate-name bank src/lib.rs --crate-type=lib --target=x86_64-unknown-linux-gnu",
-                true
-            ),
+            of("--crate-name bank src/lib.rs --crate-type=lib --target=x86_64-unknown-linux-gnu", true),
             real
         );
-        let test = Scope::Swap {
-            test: true,
-            real: true,
-        };
-        assert_eq!(
-            of("--crate-name bank src/lib.rs --test --target x", true),
-            test
-        );
+        let test = Scope::Swap { test: true, real: true };
+        assert_eq!(of("--crate-name bank src/lib.rs --test --target x", true), test);
     }
 
     #[test]
     fn host_crates_queries_and_skipped_crates_are_left_alone() {
+        assert_eq!(of("--crate-name build_script_build build.rs --crate-type bin", true), Scope::Leave);
         assert_eq!(
-            of(
-                "--crate-name build_script_build build.rs --crate-type bin",
-                true
-            ),
+            of("--crate-name derive src/lib.rs --crate-type proc-macro --target x", true),
             Scope::Leave
         );
-        assert_eq!(
-            of(
-                "--crate-name derive src/lib.rs --crate-type proc-macro --target x",
-                true
-            ),
-            Scope::Leave
-        );
-        assert_eq!(
-            of("- --crate-name ___ --print=file-names --target x", true),
-            Scope::Leave
-        );
+        assert_eq!(of("- --crate-name ___ --print=file-names --target x", true), Scope::Leave);
         assert_eq!(of("-vV", true), Scope::Leave);
-        assert_eq!(
-            of("--crate-name left_alone src/lib.rs --target x", true),
-            Scope::Leave
-        );
+        assert_eq!(of("--crate-name left_alone src/lib.rs --target x", true), Scope::Leave);
     }
 
     #[test]
     fn probes_of_build_scripts_are_swapped_but_not_instrumented() {
-        let probe = Scope::Swap {
-            test: false,
-            real: false,
-        };
+        let probe = Scope::Swap { test: false, real: false };
+        assert_eq!(of("--crate-name probe --crate-type=lib --target x -", true), probe);
         assert_eq!(
-            of("--crate-name probe --crate-type=lib --target x -", true),
-            probe
-        );
-        assert_eq!(
-            of(
-                "--crate-name anyhow --emit=dep-info,metadata src/nightly.rs --target x",
-                false
-            ),
+            of("--crate-name anyhow --emit=dep-info,metadata src/nightly.rs --target x", false),
             probe
         );
     }

@@ -45,13 +45,7 @@ impl Manifest {
         let mut lines = text.lines();
         let id = lines.next()?.to_owned();
         let mut facade = || Some(lib.join(lines.next()?));
-        Some(Self {
-            id,
-            std: facade()?,
-            core: facade()?,
-            test: facade()?,
-            lib: lib.clone(),
-        })
+        Some(Self { id, std: facade()?, core: facade()?, test: facade()?, lib: lib.clone() })
     }
 }
 
@@ -61,20 +55,14 @@ pub fn prepare(toolchain: &Toolchain, offline: bool, quiet: bool) -> Result<Sysr
     let key = key(toolchain);
     let dir = root.join(&key);
     if let Some(manifest) = Manifest::read(&dir) {
-        return Ok(Sysroot {
-            dir,
-            id: manifest.id,
-        });
+        return Ok(Sysroot { dir, id: manifest.id });
     }
     fs::create_dir_all(&root)?;
     let lock = fs::File::create(root.join("lock"))?;
     lock.file().lock()?;
     // Another command may have built it while this one waited.
     if let Some(manifest) = Manifest::read(&dir) {
-        return Ok(Sysroot {
-            dir,
-            id: manifest.id,
-        });
+        return Ok(Sysroot { dir, id: manifest.id });
     }
     remove_leftovers(&root)?;
     // The same path every time: cargo derives crate identities from it, so a rebuilt engine fits what was built with it.
@@ -86,9 +74,7 @@ pub fn prepare(toolchain: &Toolchain, offline: bool, quiet: bool) -> Result<Sysr
     }
     fs::rename(work.join("finished"), &dir)?;
     fs::remove_dir_all(&work)?;
-    let id = Manifest::read(&dir)
-        .ok_or(ExpectedError::EngineIncomplete { name: "manifest" })?
-        .id;
+    let id = Manifest::read(&dir).ok_or(ExpectedError::EngineIncomplete { name: "manifest" })?.id;
     Ok(Sysroot { dir, id })
 }
 
@@ -111,27 +97,18 @@ pub fn clean() -> Result<()> {
 }
 
 fn engines_dir() -> Result<Utf8PathBuf> {
-    let set = |name| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(std::path::PathBuf::from)
-    };
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(std::path::PathBuf::from);
     let cache = set("SCHEDCHECK_CACHE")
         .or_else(|| Some(set("XDG_CACHE_HOME")?.join("schedcheck")))
         .or_else(|| Some(set("LOCALAPPDATA")?.join("schedcheck").join("cache")))
         .or_else(|| {
             let home = std::env::home_dir()?;
-            let caches = if cfg!(target_os = "macos") {
-                "Library/Caches"
-            } else {
-                ".cache"
-            };
+            let caches = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };
             Some(home.join(caches).join("schedcheck"))
         })
         .ok_or(ExpectedError::NoCacheDir)?;
     let cache = std::path::absolute(cache)?;
-    let cache =
-        Utf8PathBuf::from_path_buf(cache).map_err(|path| ExpectedError::NotUtf8 { path })?;
+    let cache = Utf8PathBuf::from_path_buf(cache).map_err(|path| ExpectedError::NotUtf8 { path })?;
     Ok(cache.join("engines"))
 }
 
@@ -142,12 +119,7 @@ fn key(toolchain: &Toolchain) -> String {
     for source in [&ENGINE, &SYSROOT] {
         hash_dir(source, &mut hasher);
     }
-    format!(
-        "{}-{}-{:016x}",
-        env!("CARGO_PKG_VERSION"),
-        toolchain.rustc.semver,
-        hasher.finish()
-    )
+    format!("{}-{}-{:016x}", env!("CARGO_PKG_VERSION"), toolchain.rustc.semver, hasher.finish())
 }
 
 fn hash_dir(dir: &Dir<'_>, hasher: &mut DefaultHasher) {
@@ -173,9 +145,8 @@ fn remove_leftovers(root: &Utf8Path) -> Result<()> {
 /// Writes a folder of embedded sources, taking the suffix `.in` off the names.
 fn extract(source: &Dir<'_>, to: &Utf8Path) -> Result<()> {
     for file in source.files() {
-        let path = Utf8Path::from_path(file.path()).ok_or_else(|| ExpectedError::NotUtf8 {
-            path: file.path().into(),
-        })?;
+        let path = Utf8Path::from_path(file.path())
+            .ok_or_else(|| ExpectedError::NotUtf8 { path: file.path().into() })?;
         let path = to.join(path.as_str().strip_suffix(".in").unwrap_or(path.as_str()));
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
@@ -190,21 +161,11 @@ fn build(toolchain: &Toolchain, work: &Utf8Path, offline: bool, quiet: bool) -> 
     extract(&SYSROOT, work)?;
 
     let rustc = format!("rustc {}", toolchain.rustc.semver);
-    let spinner = Spinner::start(
-        "Preparing",
-        &format!("the engine for {rustc} (once per toolchain)"),
-        quiet,
-    );
+    let spinner = Spinner::start("Preparing", &format!("the engine for {rustc} (once per toolchain)"), quiet);
     let mut command = toolchain.cargo();
     scrub(&mut command);
     command
-        .args([
-            "build",
-            "--release",
-            "--target",
-            toolchain.host(),
-            "--target-dir",
-        ])
+        .args(["build", "--release", "--target", toolchain.host(), "--target-dir"])
         .arg(work.join("target"))
         .args(offline.then_some("--offline"))
         .current_dir(work)
@@ -217,17 +178,10 @@ fn build(toolchain: &Toolchain, work: &Utf8Path, offline: bool, quiet: bool) -> 
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|source| ExpectedError::Start {
-        program: toolchain.cargo_name(),
-        source,
-    })?;
+    let mut child =
+        command.spawn().map_err(|source| ExpectedError::Start { program: toolchain.cargo_name(), source })?;
     let mut stderr = String::new();
-    for line in child
-        .stderr
-        .take()
-        .into_iter()
-        .flat_map(|pipe| BufReader::new(pipe).lines())
-    {
+    for line in child.stderr.take().into_iter().flat_map(|pipe| BufReader::new(pipe).lines()) {
         let line = line?;
         spinner.say(line.trim());
         stderr.push_str(&line);
@@ -241,29 +195,18 @@ fn build(toolchain: &Toolchain, work: &Utf8Path, offline: bool, quiet: bool) -> 
     if crate::run::interrupt::is_requested() {
         return Err(ExpectedError::Interrupted);
     }
-    Err(ExpectedError::EngineBuild {
-        rustc,
-        stderr,
-        dir: work.to_owned(),
-    })
+    Err(ExpectedError::EngineBuild { rustc, stderr, dir: work.to_owned() })
 }
 
 /// Removes everything from the environment that would make this build differ from anyone else's.
 fn scrub(command: &mut Command) {
     // How to reach the registry stays as the user has it.
-    const KEEP: [&str; 5] = [
-        "CARGO_HOME",
-        "CARGO_NET_",
-        "CARGO_HTTP_",
-        "CARGO_REGISTR",
-        "CARGO_SOURCE_",
-    ];
+    const KEEP: [&str; 5] = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_"];
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let is_linker = text.starts_with("CARGO_TARGET_") && text.ends_with("_LINKER");
-        let of_cargo = text.starts_with("CARGO_")
-            && !KEEP.iter().any(|kept| text.starts_with(kept))
-            && !is_linker;
+        let of_cargo =
+            text.starts_with("CARGO_") && !KEEP.iter().any(|kept| text.starts_with(kept)) && !is_linker;
         let of_rustc = matches!(&*text, "RUSTFLAGS" | "RUSTDOCFLAGS" | "RUSTC_LOG");
         if of_cargo || of_rustc || text.starts_with("SCHEDCHECK_") {
             command.env_remove(&name);
@@ -276,12 +219,7 @@ fn collect(work: &Utf8Path, host: &str) -> Result<()> {
     let finished = work.join("finished");
     fs::create_dir_all(finished.join("lib"))?;
     let mut libraries: Vec<String> = Vec::new();
-    for entry in work
-        .join("target")
-        .join(host)
-        .join("release/deps")
-        .read_dir_utf8()?
-    {
+    for entry in work.join("target").join(host).join("release/deps").read_dir_utf8()? {
         let entry = entry?;
         if entry.path().extension() == Some("rlib") {
             libraries.push(entry.file_name().to_owned());
@@ -290,20 +228,14 @@ fn collect(work: &Utf8Path, host: &str) -> Result<()> {
     libraries.sort();
     let mut hasher = DefaultHasher::new();
     for name in &libraries {
-        let from = work
-            .join("target")
-            .join(host)
-            .join("release/deps")
-            .join(name);
+        let from = work.join("target").join(host).join("release/deps").join(name);
         fs::read(&from)?.hash(&mut hasher);
         fs::rename(&from, finished.join("lib").join(name))?;
     }
     let mut manifest = format!("{:016x}\n", hasher.finish());
     for name in FACADES {
         let prefix = format!("lib{name}-");
-        let library = libraries
-            .iter()
-            .find(|library| library.starts_with(&prefix));
+        let library = libraries.iter().find(|library| library.starts_with(&prefix));
         manifest.push_str(library.ok_or(ExpectedError::EngineIncomplete { name })?);
         manifest.push('\n');
     }

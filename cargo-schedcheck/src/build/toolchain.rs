@@ -23,8 +23,7 @@ pub struct Toolchain {
 impl Toolchain {
     /// Asks the environment, as cargo itself would.
     pub fn find() -> Result<Self> {
-        let config =
-            cargo_config2::Config::load().map_err(|e| ExpectedError::CargoConfig(e.to_string()))?;
+        let config = cargo_config2::Config::load().map_err(|e| ExpectedError::CargoConfig(e.to_string()))?;
         // Set by cargo for its subcommands; it is the cargo of `cargo +toolchain`.
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let rustc = Command::from(config.rustc());

@@ -134,17 +134,11 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
 
 fn swap(command: &mut Command, manifest: &Manifest, test: bool) {
     command.arg("--extern").arg(format!("std={}", manifest.std));
-    command
-        .arg("--extern")
-        .arg(format!("core={}", manifest.core));
+    command.arg("--extern").arg(format!("core={}", manifest.core));
     if test {
-        command
-            .arg("--extern")
-            .arg(format!("test={}", manifest.test));
+        command.arg("--extern").arg(format!("test={}", manifest.test));
     }
-    command
-        .arg("-L")
-        .arg(format!("dependency={}", manifest.lib));
+    command.arg("-L").arg(format!("dependency={}", manifest.lib));
     command.args(["--cfg", "schedcheck", "--check-cfg", "cfg(schedcheck)"]);
 }
 
@@ -172,25 +166,14 @@ fn readable_args(args: &[OsString]) -> Vec<String> {
 #[cfg(unix)]
 fn replace_process(mut command: Command) -> ExitCode {
     let error = std::os::unix::process::CommandExt::exec(&mut command);
-    fail(&format!(
-        "could not start {}: {error}",
-        command.get_program().display()
-    ))
+    fail(&format!("could not start {}: {error}", command.get_program().display()))
 }
 
 #[cfg(not(unix))]
 fn replace_process(mut command: Command) -> ExitCode {
     match command.status() {
-        Ok(status) => ExitCode::from(
-            status
-                .code()
-                .and_then(|code| u8::try_from(code).ok())
-                .unwrap_or(1),
-        ),
-        Err(error) => fail(&format!(
-            "could not start {}: {error}",
-            command.get_program().display()
-        )),
+        Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
+        Err(error) => fail(&format!("could not start {}: {error}", command.get_program().display())),
     }
 }
 

@@ -6,23 +6,13 @@ use clap::{ArgAction, Args, ValueEnum};
 #[derive(Clone, Debug, Default, Args)]
 pub struct CargoOpts {
     /// Package to check (repeatable)
-    #[arg(
-        short,
-        long = "package",
-        value_name = "SPEC",
-        help_heading = "Package Selection"
-    )]
+    #[arg(short, long = "package", value_name = "SPEC", help_heading = "Package Selection")]
     pub package: Vec<String>,
     /// Check all packages of the workspace
     #[arg(long, help_heading = "Package Selection")]
     pub workspace: bool,
     /// Leave out a package (repeatable)
-    #[arg(
-        long,
-        value_name = "SPEC",
-        requires = "workspace",
-        help_heading = "Package Selection"
-    )]
+    #[arg(long, value_name = "SPEC", requires = "workspace", help_heading = "Package Selection")]
     pub exclude: Vec<String>,
 
     /// Only this package's library unit tests
@@ -51,12 +41,7 @@ pub struct CargoOpts {
     pub all_targets: bool,
 
     /// Space or comma separated list of features to activate
-    #[arg(
-        short = 'F',
-        long,
-        value_name = "FEATURES",
-        help_heading = "Feature Selection"
-    )]
+    #[arg(short = 'F', long, value_name = "FEATURES", help_heading = "Feature Selection")]
     pub features: Vec<String>,
     /// Activate all available features
     #[arg(long, help_heading = "Feature Selection")]
@@ -66,19 +51,10 @@ pub struct CargoOpts {
     pub no_default_features: bool,
 
     /// Build in release mode, with optimisations
-    #[arg(
-        short,
-        long,
-        conflicts_with = "profile",
-        help_heading = "Compilation Options"
-    )]
+    #[arg(short, long, conflicts_with = "profile", help_heading = "Compilation Options")]
     pub release: bool,
     /// Build with this cargo profile
-    #[arg(
-        long,
-        value_name = "PROFILE-NAME",
-        help_heading = "Compilation Options"
-    )]
+    #[arg(long, value_name = "PROFILE-NAME", help_heading = "Compilation Options")]
     pub profile: Option<String>,
     /// Directory for all generated artifacts; ours go to its subfolder `schedcheck`
     #[arg(long, value_name = "DIRECTORY", help_heading = "Compilation Options")]
@@ -105,12 +81,7 @@ pub struct CargoOpts {
     pub config: Vec<String>,
 
     /// Print less
-    #[arg(
-        short,
-        long,
-        conflicts_with = "verbose",
-        help_heading = "Display Options"
-    )]
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Display Options")]
     pub quiet: bool,
     /// Print more; also what the tests write to stderr
     #[arg(short, long, action = ArgAction::Count, help_heading = "Display Options")]

@@ -29,20 +29,10 @@ pub struct ExploreOpts {
     #[arg(long, value_name = "N", env = "SCHEDCHECK_SEED")]
     pub seed: Option<u64>,
     /// Target function of the priority `method` (repeatable)
-    #[arg(
-        long,
-        value_name = "PATH",
-        env = "SCHEDCHECK_METHOD",
-        value_delimiter = ','
-    )]
+    #[arg(long, value_name = "PATH", env = "SCHEDCHECK_METHOD", value_delimiter = ',')]
     pub method: Vec<String>,
     /// Target variable of the priority `var` (repeatable)
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "SCHEDCHECK_VAR",
-        value_delimiter = ','
-    )]
+    #[arg(long, value_name = "NAME", env = "SCHEDCHECK_VAR", value_delimiter = ',')]
     pub var: Vec<String>,
     /// How many spurious wake-ups an execution may have [default: 1]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_SPURIOUS")]
@@ -90,15 +80,13 @@ pub enum Switch {
 
 /// The word a value of a fixed set is written with.
 pub fn word(value: impl ValueEnum) -> String {
-    value
-        .to_possible_value()
-        .map_or_else(String::new, |v| v.get_name().to_owned())
+    value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
 }
 
 /// A time such as `90s`, longer than nothing.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let duration = humantime::parse_duration(text)
-        .map_err(|e| format!("{e}; write for example `90s` or `5m`"))?;
+    let duration =
+        humantime::parse_duration(text).map_err(|e| format!("{e}; write for example `90s` or `5m`"))?;
     if duration.is_zero() {
         return Err("a time budget must be longer than nothing".to_owned());
     }

@@ -11,8 +11,7 @@ pub use cargo_opts::CargoOpts;
 pub use explore_opts::ExploreOpts;
 pub use output_opts::OutputOpts;
 
-const MORE: &str =
-    "Flags of cargo test (-p, --workspace, --test, -F, -r …) work as there; --help lists all.";
+const MORE: &str = "Flags of cargo test (-p, --workspace, --test, -F, -r …) work as there; --help lists all.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -124,12 +123,7 @@ pub struct SelectArgs {
     #[arg(long)]
     pub exact: bool,
     /// Leave out tests whose path contains this (repeatable)
-    #[arg(
-        long,
-        value_name = "FILTER",
-        env = "SCHEDCHECK_SKIP",
-        value_delimiter = ','
-    )]
+    #[arg(long, value_name = "FILTER", env = "SCHEDCHECK_SKIP", value_delimiter = ',')]
     pub skip: Vec<String>,
     /// Explore only ignored tests
     #[arg(long, conflicts_with = "include_ignored")]
@@ -159,9 +153,7 @@ pub struct ConfigArgs {
 
 /// The command line with its help trimmed: `-h` fits a screen, `--help` has everything.
 pub fn command() -> clap::Command {
-    Cli::command()
-        .mut_args(trim_help)
-        .mut_subcommands(|command| command.mut_args(trim_help))
+    Cli::command().mut_args(trim_help).mut_subcommands(|command| command.mut_args(trim_help))
 }
 
 fn trim_help(arg: clap::Arg) -> clap::Arg {
@@ -173,9 +165,7 @@ fn trim_help(arg: clap::Arg) -> clap::Arg {
         "Compilation Options",
         "Manifest Options",
     ];
-    let known = arg
-        .get_help_heading()
-        .is_some_and(|heading| CARGOS_OWN.contains(&heading));
+    let known = arg.get_help_heading().is_some_and(|heading| CARGOS_OWN.contains(&heading));
     arg.hide_short_help(known).hide_env_values(true)
 }
 

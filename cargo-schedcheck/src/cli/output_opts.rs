@@ -9,12 +9,7 @@ use crate::error::{ExpectedError, Result};
 #[command(next_help_heading = "Output Options")]
 pub struct OutputOpts {
     /// Human on stderr, or JSON lines on stdout
-    #[arg(
-        long,
-        value_name = "FMT",
-        env = "SCHEDCHECK_MESSAGE_FORMAT",
-        default_value = "human"
-    )]
+    #[arg(long, value_name = "FMT", env = "SCHEDCHECK_MESSAGE_FORMAT", default_value = "human")]
     pub message_format: MessageFormat,
     /// Write a JUnit report
     #[arg(long, value_name = "FILE", env = "SCHEDCHECK_JUNIT")]
@@ -37,11 +32,7 @@ pub enum MessageFormat {
 impl OutputOpts {
     /// Refuses reports that this version cannot write, before anything is built.
     pub fn check(&self) -> Result<()> {
-        let asked = [
-            ("--junit", &self.junit),
-            ("--sarif", &self.sarif),
-            ("--html", &self.html),
-        ];
+        let asked = [("--junit", &self.junit), ("--sarif", &self.sarif), ("--html", &self.html)];
         match asked.into_iter().find(|(_, path)| path.is_some()) {
             None => Ok(()),
             Some((flag, _)) => Err(ExpectedError::Usage(format!(

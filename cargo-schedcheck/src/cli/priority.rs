@@ -6,9 +6,7 @@ const NAMES: [&str; 7] = ["pb", "dpor", "mdpor", "ss", "rand", "method", "var"];
 /// Checks a list such as `mdpor,pb` or `rand:7`; what it means is the engine's business.
 pub fn parse(list: &str) -> Result<String, String> {
     for part in list.split(',') {
-        let (name, seed) = part
-            .split_once(':')
-            .map_or((part, None), |(n, s)| (n, Some(s)));
+        let (name, seed) = part.split_once(':').map_or((part, None), |(n, s)| (n, Some(s)));
         if !NAMES.contains(&name) {
             let hint = suggest::did_you_mean(name, NAMES);
             return Err(format!(
@@ -20,9 +18,7 @@ pub fn parse(list: &str) -> Result<String, String> {
                 return Err(format!("only `rand` takes a seed, not `{name}`"));
             }
             Some(seed) if seed.parse::<u64>().is_err() => {
-                return Err(format!(
-                    "the seed of `rand` must be a whole number, not `{seed}`"
-                ));
+                return Err(format!("the seed of `rand` must be a whole number, not `{seed}`"));
             }
             _ => {}
         }

@@ -101,8 +101,7 @@ impl ConfigFile {
     pub fn parse(text: &str, path: &Utf8Path) -> Result<Self> {
         let file: Self = toml::from_str(text).map_err(|error| describe(&error, text, path))?;
         for (name, preset) in &file.preset {
-            let misplaced =
-                |what: &str| ExpectedError::BadSetup(format!("{path}: [preset.{name}]: {what}"));
+            let misplaced = |what: &str| ExpectedError::BadSetup(format!("{path}: [preset.{name}]: {what}"));
             if preset.filter.is_some() {
                 return Err(misplaced("`filter` belongs into [[preset.NAME.overrides]]"));
             }
@@ -131,15 +130,9 @@ fn describe(error: &toml::de::Error, text: &str, path: &Utf8Path) -> ExpectedErr
     let at = error.span().map_or(0, |span| span.start).min(text.len());
     let before = text.get(..at).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .map_or(0, |start| start.chars().count())
-        + 1;
+    let column = before.rsplit('\n').next().map_or(0, |start| start.chars().count()) + 1;
     let source = text.lines().nth(line - 1).unwrap_or_default().trim_end();
-    ExpectedError::BadSetup(format!(
-        "{path}:{line}:{column}: {message}{hint}\n  | {source}"
-    ))
+    ExpectedError::BadSetup(format!("{path}:{line}:{column}: {message}{hint}\n  | {source}"))
 }
 
 #[cfg(test)]
@@ -153,10 +146,7 @@ mod tests {
     #[test]
     fn an_unknown_key_is_refused_with_its_line_and_a_suggestion() {
         let error = parse("[preset.default]\nmax-tiem = \"3s\"\n").unwrap_err();
-        assert!(
-            error.starts_with("c.toml:2:1: unknown field `max-tiem`"),
-            "{error}"
-        );
+        assert!(error.starts_with("c.toml:2:1: unknown field `max-tiem`"), "{error}");
         assert!(error.contains("did you mean `max-time`?"), "{error}");
         assert!(error.ends_with("| max-tiem = \"3s\""), "{error}");
     }

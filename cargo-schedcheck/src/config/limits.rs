@@ -100,15 +100,9 @@ impl Limits {
             ("timeouts", self.timeouts.map(|v| number(&v))),
             ("weak-cas", self.weak_cas.map(|v| number(&v))),
             ("races", self.races.map(word)),
-            (
-                "os-threads",
-                self.os_threads
-                    .map(|v| if v { "yes" } else { "no" }.to_owned()),
-            ),
+            ("os-threads", self.os_threads.map(|v| if v { "yes" } else { "no" }.to_owned())),
         ];
-        let single = single
-            .into_iter()
-            .filter_map(|(key, value)| Some((key, value?)));
+        let single = single.into_iter().filter_map(|(key, value)| Some((key, value?)));
         let methods = self.method.iter().map(|v| ("method", v.clone()));
         let vars = self.var.iter().map(|v| ("var", v.clone()));
         single.chain(methods).chain(vars).collect()

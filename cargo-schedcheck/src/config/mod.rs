@@ -37,8 +37,7 @@ impl Settings {
             set: Limits::from_cli(opts),
             skip: file.skip,
             fail_fast: !opts.no_fail_fast && first(|p| p.fail_fast).unwrap_or(true),
-            require_complete: opts.require_complete
-                || first(|p| p.require_complete).unwrap_or(false),
+            require_complete: opts.require_complete || first(|p| p.require_complete).unwrap_or(false),
             jobs: opts
                 .jobs
                 .or_else(|| presets.iter().find_map(|p| p.jobs))
@@ -50,12 +49,8 @@ impl Settings {
     /// What holds for a test unless its own attribute says otherwise.
     pub fn defaults_for(&self, test: &str) -> Limits {
         let overrides = self.presets.iter().flat_map(|preset| &preset.overrides);
-        let fitting = overrides.filter(|inner| {
-            inner
-                .filter
-                .as_ref()
-                .is_some_and(|filter| test.contains(filter))
-        });
+        let fitting =
+            overrides.filter(|inner| inner.filter.as_ref().is_some_and(|filter| test.contains(filter)));
         fitting
             .chain(&self.presets)
             .map(Section::limits)
@@ -65,11 +60,7 @@ impl Settings {
 
     /// What holds for tests about which nothing special is said.
     pub fn general(&self) -> Limits {
-        let presets = self
-            .presets
-            .iter()
-            .map(Section::limits)
-            .fold(Limits::default(), Limits::or);
+        let presets = self.presets.iter().map(Section::limits).fold(Limits::default(), Limits::or);
         self.set.clone().or(presets).or(Limits::built_in())
     }
 }
@@ -84,11 +75,8 @@ fn read(root: &Utf8Path, args: &ConfigArgs) -> Result<(Utf8PathBuf, ConfigFile)>
     };
     let bytes = fs::read(&path).map_err(|error| ExpectedError::BadSetup(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|error| {
-        let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
-            .iter()
-            .filter(|&&b| b == b'\n')
-            .count()
-            + 1;
+        let line =
+            error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|&&b| b == b'\n').count() + 1;
         ExpectedError::BadSetup(format!("{path}:{line}: the file is not valid UTF-8"))
     })?;
     let file = ConfigFile::parse(&text, &path)?;
@@ -102,9 +90,7 @@ fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec
     let mut next = Some(wanted.unwrap_or("default"));
     while let Some(name) = next {
         if seen.contains(&name) {
-            return Err(ExpectedError::BadSetup(format!(
-                "{path}: [preset.{name}] inherits from itself"
-            )));
+            return Err(ExpectedError::BadSetup(format!("{path}: [preset.{name}] inherits from itself")));
         }
         seen.push(name);
         let Some(preset) = file.preset.get(name) else {
@@ -114,11 +100,7 @@ fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec
             }
             let known: Vec<&str> = file.preset.keys().map(String::as_str).collect();
             let hint = suggest::did_you_mean(name, known.iter().copied());
-            let list = if known.is_empty() {
-                "none is defined".to_owned()
-            } else {
-                known.join(", ")
-            };
+            let list = if known.is_empty() { "none is defined".to_owned() } else { known.join(", ") };
             return Err(ExpectedError::BadSetup(format!(
                 "{path}: unknown preset `{name}`{hint}; presets: {list}"
             )));
@@ -141,10 +123,7 @@ mod tests {
         let file = ConfigFile::parse(text, path)?;
         let presets = chain(&file, path, preset)?;
         Ok(Settings {
-            set: Limits {
-                seed: Some(9),
-                ..Limits::default()
-            },
+            set: Limits { seed: Some(9), ..Limits::default() },
             presets,
             skip: file.skip,
             fail_fast: true,
@@ -175,16 +154,8 @@ mod tests {
 
     #[test]
     fn unknown_presets_and_circles_are_refused() {
-        let unknown = settings("[preset.nightly]", Some("nightli"))
-            .unwrap_err()
-            .to_string();
+        let unknown = settings("[preset.nightly]", Some("nightli")).unwrap_err().to_string();
         assert!(unknown.contains("did you mean `nightly`?"), "{unknown}");
-        assert!(
-            settings(
-                "[preset.a]\ninherits = 'b'\n[preset.b]\ninherits = 'a'",
-                Some("a")
-            )
-            .is_err()
-        );
+        assert!(settings("[preset.a]\ninherits = 'b'\n[preset.b]\ninherits = 'a'", Some("a")).is_err());
     }
 }

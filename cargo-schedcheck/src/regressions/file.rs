@@ -78,15 +78,7 @@ impl ReplayFile {
         options: Options,
         schedule: Schedule,
     ) -> Self {
-        Self {
-            version: VERSION,
-            choices: schedule.deltas.len(),
-            test,
-            tool,
-            failure,
-            options,
-            schedule,
-        }
+        Self { version: VERSION, choices: schedule.deltas.len(), test, tool, failure, options, schedule }
     }
 
     /// The identity of the recorded test.
@@ -106,10 +98,7 @@ impl ReplayFile {
         })?;
         fs::create_dir_all(dir)?;
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
-        writeln!(
-            file,
-            "# One failing schedule. Repeat it with `cargo schedcheck replay FILE`."
-        )?;
+        writeln!(file, "# One failing schedule. Repeat it with `cargo schedcheck replay FILE`.")?;
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
         file.persist(&path).map_err(|error| error.error)?;
@@ -119,8 +108,7 @@ impl ReplayFile {
     /// Reads a file; anything that is not a whole file of this version is refused with its place.
     pub fn load(path: &Utf8Path) -> Result<Self> {
         let refuse = |reason: String| ExpectedError::BadSetup(format!("{path}: {reason}"));
-        let size =
-            fs::metadata(path).map_err(|error| ExpectedError::BadSetup(error.to_string()))?;
+        let size = fs::metadata(path).map_err(|error| ExpectedError::BadSetup(error.to_string()))?;
         if !size.is_file() || size.len() > LARGEST {
             return Err(refuse("this is not a replay file".to_owned()));
         }
@@ -133,11 +121,7 @@ impl ReplayFile {
     fn parse(text: &str) -> Result<Self, String> {
         let at = |error: &toml::de::Error| {
             let offset = error.span().map_or(0, |span| span.start).min(text.len());
-            let line = text.as_bytes()[..offset]
-                .iter()
-                .filter(|&&byte| byte == b'\n')
-                .count()
-                + 1;
+            let line = text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count() + 1;
             format!("line {line}: {}", error.message())
         };
         let table: toml::Table = toml::from_str(text).map_err(|error| at(&error))?;
@@ -156,10 +140,7 @@ impl ReplayFile {
         }
         let found = file.schedule.deltas.len();
         if found != file.choices {
-            return Err(format!(
-                "it has {found} of {} choices; was it cut short?",
-                file.choices
-            ));
+            return Err(format!("it has {found} of {} choices; was it cut short?", file.choices));
         }
         Ok(file)
     }
@@ -168,24 +149,11 @@ impl ReplayFile {
 /// `PACKAGE.TARGET.TEST.toml`, with dashes for everything that does not belong into a file name.
 fn file_name(id: &TestId) -> String {
     let plain = |text: &str| {
-        let dashed: String = text
-            .chars()
-            .map(|c| {
-                if c.is_alphanumeric() || c == '_' {
-                    c
-                } else {
-                    '-'
-                }
-            })
-            .collect();
+        let dashed: String =
+            text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
         dashed.replace("--", "-")
     };
-    format!(
-        "{}.{}.{}.toml",
-        plain(&id.package),
-        plain(&id.target),
-        plain(&id.name)
-    )
+    format!("{}.{}.{}.toml", plain(&id.package), plain(&id.target), plain(&id.name))
 }
 
 #[cfg(test)]
@@ -209,24 +177,10 @@ mod tests {
                 name: "tests::transfer".into(),
                 cargo_args: vec!["--release".into()],
             },
-            Tool {
-                schedcheck: "0.1.0".into(),
-                rustc: "rustc 1.95.0".into(),
-            },
-            Failure {
-                outcome: Outcome::Deadlock,
-                message: "two\nlines".into(),
-                location: None,
-            },
-            Options {
-                set: vec![("seed".into(), "7".into())],
-                default: Vec::new(),
-            },
-            Schedule {
-                fingerprint: "ab".into(),
-                steps: 7,
-                deltas: vec![delta(5), delta(6)],
-            },
+            Tool { schedcheck: "0.1.0".into(), rustc: "rustc 1.95.0".into() },
+            Failure { outcome: Outcome::Deadlock, message: "two\nlines".into(), location: None },
+            Options { set: vec![("seed".into(), "7".into())], default: Vec::new() },
+            Schedule { fingerprint: "ab".into(), steps: 7, deltas: vec![delta(5), delta(6)] },
         )
     }
 
@@ -235,10 +189,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let path = example().save(&dir.join("new")).unwrap();
-        assert!(
-            path.as_str().ends_with("bank.lib.tests-transfer.toml"),
-            "{path}"
-        );
+        assert!(path.as_str().ends_with("bank.lib.tests-transfer.toml"), "{path}");
         let read = ReplayFile::load(&path).unwrap();
         assert_eq!(read.schedule, example().schedule);
         assert_eq!(read.options.set, example().options.set);

@@ -31,26 +31,13 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let pairs = |pairs: &'_ [(String, String)]| pairs.to_vec();
     let (set, default) = (pairs(&file.options.set), pairs(&file.options.default));
     let request = Request::replay(&file.test.name, &file.schedule)
-        .settings(
-            "set",
-            set.iter().map(|(key, value)| (key.as_str(), value.clone())),
-        )
-        .settings(
-            "default",
-            default
-                .iter()
-                .map(|(key, value)| (key.as_str(), value.clone())),
-        )
+        .settings("set", set.iter().map(|(key, value)| (key.as_str(), value.clone())))
+        .settings("default", default.iter().map(|(key, value)| (key.as_str(), value.clone())))
         .record(&work.join("record"));
 
     let everything = args.trace || cargo.verbose > 0;
     let mut sink = run::sink(&args.output, cargo.quiet, everything);
-    let started = RunStarted {
-        tests: 1,
-        binaries: 1,
-        limits: session.settings.general(),
-        replay: true,
-    };
+    let started = RunStarted { tests: 1, binaries: 1, limits: session.settings.general(), replay: true };
     let start = std::time::Instant::now();
     sink.event(&Event::RunStarted(&started))?;
     sink.event(&Event::TestStarted(&file.id()))?;
@@ -95,22 +82,14 @@ fn judged(file: &ReplayFile, mut finished: Finished) -> Finished {
             diverged.step, diverged.expected, diverged.found
         )
     } else if finished.outcome == Outcome::Passed {
-        format!(
-            "the recorded {} did not happen: the test passed in this schedule",
-            recorded.name()
-        )
+        format!("the recorded {} did not happen: the test passed in this schedule", recorded.name())
     } else if finished.outcome != recorded {
-        format!(
-            "the file records a {}, but this time it was: {}",
-            recorded.name(),
-            finished.message
-        )
+        format!("the file records a {}, but this time it was: {}", recorded.name(), finished.message)
     } else {
         return finished;
     };
     finished.outcome = Outcome::Nondeterminism;
-    finished.message =
-        format!("{complaint}; the code has changed since, or something is not under control");
+    finished.message = format!("{complaint}; the code has changed since, or something is not under control");
     finished
 }
 
@@ -127,9 +106,7 @@ fn cargo_opts(file: &ReplayFile, given: &CargoOpts) -> Result<CargoOpts> {
         .chain(target_args(&file.test.target));
     let recorded = <Recorded as clap::Parser>::try_parse_from(args)
         .map_err(|_| {
-            ExpectedError::BadSetup(
-                "the replay file asks for cargo flags that are not known".to_owned(),
-            )
+            ExpectedError::BadSetup("the replay file asks for cargo flags that are not known".to_owned())
         })?
         .cargo;
     let mut opts = given.clone();
@@ -151,7 +128,5 @@ fn find<'a>(file: &ReplayFile, binaries: &'a [TestBinary]) -> Result<&'a TestBin
     let id = file.id();
     let discovered = session::discover(binaries)?;
     let found = discovered.binary_with(&id);
-    found.ok_or_else(|| {
-        ExpectedError::BadSetup(format!("the recorded test does not exist (any more): {id}"))
-    })
+    found.ok_or_else(|| ExpectedError::BadSetup(format!("the recorded test does not exist (any more): {id}")))
 }

@@ -13,34 +13,23 @@ pub fn render(result: &TestResult, width: usize, everything: bool) -> String {
     let marks = marks(finished);
     let files = Files::load(result, &marks);
 
-    let title = Level::ERROR
-        .primary_title(headline(finished))
-        .id(format!("schedcheck::{}", finished.outcome.name()));
+    let title =
+        Level::ERROR.primary_title(headline(finished)).id(format!("schedcheck::{}", finished.outcome.name()));
     let mut group = Group::with_title(title);
     for file in &files.0 {
         let here = marks.iter().filter(|mark| mark.site.file == file.path);
         match &file.text {
             Some(text) => {
                 let annotations = here.map(|mark| {
-                    let kind = if mark.primary {
-                        AnnotationKind::Primary
-                    } else {
-                        AnnotationKind::Context
-                    };
+                    let kind = if mark.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
                     kind.span(span(text, mark.site)).label(mark.label.as_str())
                 });
-                group = group.element(
-                    Snippet::source(text)
-                        .path(&file.path)
-                        .fold(true)
-                        .annotations(annotations),
-                );
+                group =
+                    group.element(Snippet::source(text).path(&file.path).fold(true).annotations(annotations));
             }
             None => {
                 let origins = here.map(|mark| {
-                    Origin::path(&file.path)
-                        .line(mark.site.line)
-                        .char_column(mark.site.column.max(1))
+                    Origin::path(&file.path).line(mark.site.line).char_column(mark.site.column.max(1))
                 });
                 group = group.elements(origins);
             }
@@ -100,18 +89,10 @@ fn marks(finished: &Finished) -> Vec<Mark<'_>> {
     let mut marks: Vec<Mark<'_>> = Vec::new();
     for blocked in &finished.blocked {
         if let Some((site, label)) = holding(finished, blocked) {
-            marks.push(Mark {
-                site,
-                label,
-                primary: false,
-            });
+            marks.push(Mark { site, label, primary: false });
         }
         if let Some(site) = &blocked.site {
-            marks.push(Mark {
-                site,
-                label: waiting(finished, blocked),
-                primary: true,
-            });
+            marks.push(Mark { site, label: waiting(finished, blocked), primary: true });
         }
     }
     if let Some(site) = &finished.location
@@ -123,14 +104,7 @@ fn marks(finished: &Finished) -> Vec<Mark<'_>> {
             Outcome::Livelock => "never gets past here",
             _ => "fails here",
         };
-        marks.insert(
-            0,
-            Mark {
-                site,
-                label: label.to_owned(),
-                primary: true,
-            },
-        );
+        marks.insert(0, Mark { site, label: label.to_owned(), primary: true });
     }
     marks
 }
@@ -149,22 +123,18 @@ fn waiting(finished: &Finished, blocked: &Blocked) -> String {
 /// Where the holder of what a thread waits for took it.
 fn holding<'a>(finished: &'a Finished, blocked: &Blocked) -> Option<(&'a Location, String)> {
     let holder = blocked.holder?;
-    let taken = finished.trace.iter().rev().find(|step| {
-        step.thread == holder && step.object == blocked.object && !step.op.contains("unlock")
-    })?;
+    let taken =
+        finished.trace.iter().rev().find(|step| {
+            step.thread == holder && step.object == blocked.object && !step.op.contains("unlock")
+        })?;
     let object = blocked.object.as_deref().unwrap_or("it");
-    let label = format!(
-        "`{}` holds {object} since step {}",
-        thread_name(finished, holder),
-        taken.step
-    );
+    let label = format!("`{}` holds {object} since step {}", thread_name(finished, holder), taken.step);
     Some((taken.site.as_ref()?, label))
 }
 
 fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
     let finished = &result.finished;
-    let count =
-        |number: u64, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+    let count = |number: u64, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
     let mut notes = Vec::new();
     if result.replayed && finished.outcome != Outcome::Nondeterminism {
         notes.push(("note", "this is the recorded failure, repeated".to_owned()));
@@ -172,22 +142,14 @@ fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
         let mut found = format!("found in schedule {}", finished.executions);
         if finished.steps > 0 {
             let preemptions = count(finished.preemptions, "preemption");
-            found.push_str(&format!(
-                "; {preemptions}, {}",
-                count(finished.steps, "step")
-            ));
+            found.push_str(&format!("; {preemptions}, {}", count(finished.steps, "step")));
         }
         notes.push(("note", found));
     }
     if !finished.coverage.is_empty() {
         notes.push(("note", finished.coverage.clone()));
     }
-    notes.extend(
-        finished
-            .uncontrolled
-            .iter()
-            .map(|thing| ("note", format!("not controlled: {thing}"))),
-    );
+    notes.extend(finished.uncontrolled.iter().map(|thing| ("note", format!("not controlled: {thing}"))));
     if let (Some(command), false) = (&result.replay_command, result.replayed) {
         notes.push(("help", format!("replay with: {command}")));
     }
@@ -209,20 +171,13 @@ impl Files {
             let path = &mark.site.file;
             if files.iter().all(|file| file.path != *path) {
                 // rustc writes paths relative to the workspace for its members.
-                let text = result
-                    .source_dirs
-                    .iter()
-                    .find_map(|dir| fs_err::read_to_string(dir.join(path)).ok());
+                let text =
+                    result.source_dirs.iter().find_map(|dir| fs_err::read_to_string(dir.join(path)).ok());
                 // A file that was changed meanwhile may be too short.
                 let fits = |text: &String| {
-                    marks
-                        .iter()
-                        .all(|m| m.site.file != *path || m.site.line <= text.lines().count())
+                    marks.iter().all(|m| m.site.file != *path || m.site.line <= text.lines().count())
                 };
-                files.push(SourceFile {
-                    path: path.clone(),
-                    text: text.filter(fits),
-                });
+                files.push(SourceFile { path: path.clone(), text: text.filter(fits) });
             }
         }
         Self(files)
@@ -231,20 +186,11 @@ impl Files {
 
 /// The bytes of a call at a place: the word there and, if arguments follow, those.
 fn span(text: &str, site: &Location) -> Range<usize> {
-    let line_start: usize = text
-        .split_inclusive('\n')
-        .take(site.line.saturating_sub(1))
-        .map(str::len)
-        .sum();
+    let line_start: usize = text.split_inclusive('\n').take(site.line.saturating_sub(1)).map(str::len).sum();
     let line = text[line_start..].lines().next().unwrap_or_default();
-    let from = line
-        .char_indices()
-        .nth(site.column.saturating_sub(1))
-        .map_or(line.len(), |(at, _)| at);
+    let from = line.char_indices().nth(site.column.saturating_sub(1)).map_or(line.len(), |(at, _)| at);
     let rest = &line[from..];
-    let word = rest
-        .find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '!'))
-        .unwrap_or(rest.len());
+    let word = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '!')).unwrap_or(rest.len());
     let mut depth = 0usize;
     let mut end = word;
     for (at, character) in rest[word..].char_indices() {
@@ -254,11 +200,7 @@ fn span(text: &str, site: &Location) -> Range<usize> {
             _ => {}
         }
         if depth == 0 {
-            end = if at == 0 && character != '(' {
-                word
-            } else {
-                word + at + character.len_utf8()
-            };
+            end = if at == 0 && character != '(' { word } else { word + at + character.len_utf8() };
             break;
         }
         end = rest.len();
@@ -268,11 +210,7 @@ fn span(text: &str, site: &Location) -> Range<usize> {
 }
 
 fn indented(text: &str) -> String {
-    let lines: Vec<String> = text
-        .trim_end()
-        .lines()
-        .map(|line| format!("  | {line}"))
-        .collect();
+    let lines: Vec<String> = text.trim_end().lines().map(|line| format!("  | {line}")).collect();
     lines.join("\n")
 }
 
@@ -283,16 +221,7 @@ mod tests {
     #[test]
     fn a_span_covers_the_call() {
         let text = "fn f() {\n    let g = a.lock(x(1)).unwrap();\n    b += 1;\n}\n";
-        let at = |line, column| {
-            &text[span(
-                text,
-                &Location {
-                    file: String::new(),
-                    line,
-                    column,
-                },
-            )]
-        };
+        let at = |line, column| &text[span(text, &Location { file: String::new(), line, column })];
         assert_eq!(at(2, 15), "lock(x(1))");
         assert_eq!(at(3, 5), "b");
         assert_eq!(at(3, 99), "");
@@ -303,18 +232,9 @@ mod tests {
     fn headlines_do_not_repeat_themselves() {
         let finished = |json: &str| serde_json::from_str::<Finished>(json).unwrap();
         let of = |json| headline(&finished(json));
-        assert_eq!(
-            of(r#"{"outcome":"deadlock","message":"deadlock: two"}"#),
-            "deadlock: two"
-        );
-        assert_eq!(
-            of(r#"{"outcome":"panic","message":"left != right"}"#),
-            "panic: left != right"
-        );
-        assert_eq!(
-            of(r#"{"outcome":"deadlock","lost_wakeup":true}"#),
-            "lost wake-up"
-        );
+        assert_eq!(of(r#"{"outcome":"deadlock","message":"deadlock: two"}"#), "deadlock: two");
+        assert_eq!(of(r#"{"outcome":"panic","message":"left != right"}"#), "panic: left != right");
+        assert_eq!(of(r#"{"outcome":"deadlock","lost_wakeup":true}"#), "lost wake-up");
         assert_eq!(
             of(
                 r#"{"outcome":"deadlock","blocked":[{"thread":1,"op":"mutex.lock"}],"threads":[{"path":"0"},{"path":"0.1"}]}"#

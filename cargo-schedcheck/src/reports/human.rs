@@ -25,15 +25,7 @@ impl Human {
     /// A report that has seen nothing yet.
     pub fn new(quiet: bool, verbose: bool) -> Self {
         let terminal = Terminal::new(quiet);
-        Self {
-            terminal,
-            quiet,
-            verbose,
-            tests: 0,
-            done: 0,
-            failed: 0,
-            running: Vec::new(),
-        }
+        Self { terminal, quiet, verbose, tests: 0, done: 0, failed: 0, running: Vec::new() }
     }
 
     fn show_progress(&mut self) {
@@ -66,21 +58,14 @@ impl Human {
             false => amount(finished.executions),
         };
         let elapsed = seconds(finished.elapsed_ms);
-        self.terminal.status(
-            verb,
-            color,
-            format_args!("[{elapsed:>8}, {amount}, {how}] {}", result.id),
-        );
+        self.terminal.status(verb, color, format_args!("[{elapsed:>8}, {amount}, {how}] {}", result.id));
         if result.failed() {
-            self.terminal
-                .text(&diagnostic::render(result, terminal_width(), self.verbose));
+            self.terminal.text(&diagnostic::render(result, terminal_width(), self.verbose));
             return;
         }
-        self.terminal
-            .text(&format!("{:>12} {}", "", covered(finished)));
+        self.terminal.text(&format!("{:>12} {}", "", covered(finished)));
         for thing in &finished.uncontrolled {
-            self.terminal
-                .text(&format!("{:>12} note: not controlled: {thing}", ""));
+            self.terminal.text(&format!("{:>12} note: not controlled: {thing}", ""));
         }
     }
 
@@ -102,14 +87,9 @@ impl Human {
         if let Some(command) = &summary.replay_command {
             text.push_str(&format!("; replay: {command}"));
         }
-        let color = if summary.failed > 0 {
-            style::ERROR
-        } else {
-            style::GOOD
-        };
+        let color = if summary.failed > 0 { style::ERROR } else { style::GOOD };
         let elapsed = seconds(summary.elapsed.as_millis() as u64);
-        self.terminal
-            .status("Summary", color, format_args!("[{elapsed:>8}] {text}"));
+        self.terminal.status("Summary", color, format_args!("[{elapsed:>8}] {text}"));
     }
 }
 
@@ -120,25 +100,15 @@ impl Sink for Human {
                 self.tests = run.tests;
                 if !self.quiet && !run.replay {
                     let tests = plural(run.tests as u64, "test");
-                    let binaries = if run.binaries == 1 {
-                        "binary"
-                    } else {
-                        "binaries"
-                    };
-                    let bound = run
-                        .limits
-                        .bound
-                        .map_or_else(String::new, |k| format!(", at most {k} preemptions"));
+                    let binaries = if run.binaries == 1 { "binary" } else { "binaries" };
+                    let bound =
+                        run.limits.bound.map_or_else(String::new, |k| format!(", at most {k} preemptions"));
                     let time = run.limits.max_time.map(humantime::format_duration);
-                    let time = time
-                        .map_or_else(|| "no time limit".to_owned(), |time| format!("{time} each"));
+                    let time = time.map_or_else(|| "no time limit".to_owned(), |time| format!("{time} each"));
                     self.terminal.status(
                         "Exploring",
                         style::GOOD,
-                        format_args!(
-                            "{} {tests} in {} {binaries} ({time}{bound})",
-                            run.tests, run.binaries
-                        ),
+                        format_args!("{} {tests} in {} {binaries} ({time}{bound})", run.tests, run.binaries),
                     );
                 }
             }
@@ -182,16 +152,10 @@ impl Sink for Human {
 fn state(progress: &Progress) -> String {
     let mut text = amount(progress.executions).trim_start().to_owned();
     if progress.elapsed_ms >= 1000 {
-        text.push_str(&format!(
-            ", {}/s",
-            progress.executions * 1000 / progress.elapsed_ms
-        ));
+        text.push_str(&format!(", {}/s", progress.executions * 1000 / progress.elapsed_ms));
     }
     if let Some(bound) = progress.bound_done {
-        text.push_str(&format!(
-            ", done up to {bound} {}",
-            plural(bound.into(), "preemption")
-        ));
+        text.push_str(&format!(", done up to {bound} {}", plural(bound.into(), "preemption")));
     }
     let executions = progress.executions as f64;
     match progress.estimate {
@@ -206,20 +170,13 @@ fn state(progress: &Progress) -> String {
 /// The guarantee in two words.
 fn reached(finished: &Finished) -> String {
     match finished.bound {
-        Some(bound) => format!(
-            "complete up to {bound} {}",
-            plural(bound.into(), "preemption")
-        ),
+        Some(bound) => format!("complete up to {bound} {}", plural(bound.into(), "preemption")),
         None => "complete".to_owned(),
     }
 }
 
 fn open(pending: u64) -> String {
-    if pending > 0 {
-        format!("{pending} open")
-    } else {
-        "not complete".to_owned()
-    }
+    if pending > 0 { format!("{pending} open") } else { "not complete".to_owned() }
 }
 
 /// What a pass means, as a sentence.
@@ -227,20 +184,14 @@ fn covered(finished: &Finished) -> String {
     if !finished.coverage.is_empty() {
         return finished.coverage.clone();
     }
-    let bounded = |k: u32| {
-        format!(
-            "all schedules with at most {k} {}",
-            plural(k.into(), "preemption")
-        )
-    };
+    let bounded = |k: u32| format!("all schedules with at most {k} {}", plural(k.into(), "preemption"));
     match (finished.complete, finished.bound, finished.bound_done) {
         (true, None, _) => "covered: all schedules".to_owned(),
         (true, Some(bound), _) => format!("covered: {}", bounded(bound)),
         (false, _, Some(done)) => format!("covered: {}; beyond that only a part", bounded(done)),
-        (false, _, None) => format!(
-            "covered: {}, with no guarantee yet",
-            amount(finished.executions).trim_start()
-        ),
+        (false, _, None) => {
+            format!("covered: {}, with no guarantee yet", amount(finished.executions).trim_start())
+        }
     }
 }
 
@@ -249,11 +200,7 @@ fn amount(executions: u64) -> String {
 }
 
 fn plural(count: u64, noun: &str) -> String {
-    if count == 1 {
-        noun.to_owned()
-    } else {
-        format!("{noun}s")
-    }
+    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
 fn seconds(milliseconds: u64) -> String {
@@ -262,7 +209,6 @@ fn seconds(milliseconds: u64) -> String {
 
 /// Columns of the terminal, or a width that reads well in a log.
 fn terminal_width() -> usize {
-    let measured =
-        terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
+    let measured = terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
     measured.unwrap_or(120).clamp(40, 200)
 }

@@ -17,37 +17,22 @@ pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
     }
     let mut rows: Vec<Row> = finished.trace.iter().map(Row::of_step).collect();
     let after = finished.trace.last().map_or(0, |step| step.step) + 1;
-    rows.extend(
-        finished
-            .blocked
-            .iter()
-            .map(|blocked| Row::of_blocked(blocked, after)),
-    );
-    let hidden = if everything {
-        0
-    } else {
-        rows.len().saturating_sub(ROWS)
-    };
+    rows.extend(finished.blocked.iter().map(|blocked| Row::of_blocked(blocked, after)));
+    let hidden = if everything { 0 } else { rows.len().saturating_sub(ROWS) };
     let rows = &rows[hidden..];
 
     let columns = columns(finished, rows, width);
     let mut table = String::new();
-    let heads = columns
-        .iter()
-        .map(|column| (column.head.as_str(), column.width));
+    let heads = columns.iter().map(|column| (column.head.as_str(), column.width));
     push_line(&mut table, "step", "", heads);
     if hidden > 0 {
-        table.push_str(&format!(
-            "  … {hidden} earlier steps; --trace or -v shows them\n"
-        ));
+        table.push_str(&format!("  … {hidden} earlier steps; --trace or -v shows them\n"));
     }
     for row in rows {
-        let cells = columns
-            .iter()
-            .map(|column| match column.thread == row.thread {
-                true => (row.text.as_str(), column.width),
-                false => ("", column.width),
-            });
+        let cells = columns.iter().map(|column| match column.thread == row.thread {
+            true => (row.text.as_str(), column.width),
+            false => ("", column.width),
+        });
         let mark = if row.preemption { "⇄" } else { "" };
         push_line(&mut table, &row.step, mark, cells);
     }
@@ -67,20 +52,11 @@ impl Row {
         if let Some(note) = &step.note {
             text.push_str(&format!(" ({note})"));
         }
-        Self {
-            step: step.step.to_string(),
-            thread: step.thread,
-            preemption: step.preemption,
-            text,
-        }
+        Self { step: step.step.to_string(), thread: step.thread, preemption: step.preemption, text }
     }
 
     fn of_blocked(blocked: &Blocked, step: u64) -> Self {
-        let text = operation(
-            &blocked.op,
-            blocked.object.as_deref(),
-            blocked.site.as_ref(),
-        );
+        let text = operation(&blocked.op, blocked.object.as_deref(), blocked.site.as_ref());
         Self {
             step: step.to_string(),
             thread: blocked.thread,
@@ -102,34 +78,18 @@ fn columns(finished: &Finished, rows: &[Row], width: usize) -> Vec<Column> {
     threads.sort_unstable();
     threads.dedup();
     let needed = |thread: usize, head: &str| {
-        let texts = rows
-            .iter()
-            .filter(|row| row.thread == thread)
-            .map(|row| row.text.as_str());
-        texts
-            .chain([head])
-            .map(|text| text.chars().count())
-            .max()
-            .unwrap_or(0)
+        let texts = rows.iter().filter(|row| row.thread == thread).map(|row| row.text.as_str());
+        texts.chain([head]).map(|text| text.chars().count()).max().unwrap_or(0)
     };
     let mut columns: Vec<Column> = threads
         .into_iter()
         .map(|thread| {
             let head = thread_name(finished, thread);
-            Column {
-                thread,
-                width: needed(thread, &head),
-                head,
-            }
+            Column { thread, width: needed(thread, &head), head }
         })
         .collect();
     // The widest give way first.
-    let total = |columns: &[Column]| {
-        columns
-            .iter()
-            .map(|column| column.width + GAP)
-            .sum::<usize>()
-    };
+    let total = |columns: &[Column]| columns.iter().map(|column| column.width + GAP).sum::<usize>();
     while MARGIN + total(&columns) > width {
         match columns.iter_mut().max_by_key(|column| column.width) {
             Some(widest) if widest.width > NARROWEST => widest.width -= 1,
@@ -182,10 +142,7 @@ fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
-    text.chars()
-        .take(width.saturating_sub(1))
-        .chain(['…'])
-        .collect()
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
 #[cfg(test)]
@@ -218,12 +175,7 @@ mod tests {
     #[test]
     fn narrow_terminals_cut_cells() {
         let table = render(&example(), 40, true);
-        assert!(
-            table
-                .lines()
-                .all(|line| line.chars().count() <= 8 + 3 * (NARROWEST + 2)),
-            "{table}"
-        );
+        assert!(table.lines().all(|line| line.chars().count() <= 8 + 3 * (NARROWEST + 2)), "{table}");
         assert!(table.contains('…'));
     }
 }

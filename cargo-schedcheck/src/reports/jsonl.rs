@@ -91,11 +91,9 @@ impl<W: Write> Sink for JsonLines<W> {
                 bound: run.limits.bound,
                 seed: run.limits.seed,
             },
-            Event::TestStarted(id) => Body::TestStarted {
-                package: &id.package,
-                target: &id.target,
-                test: &id.name,
-            },
+            Event::TestStarted(id) => {
+                Body::TestStarted { package: &id.package, target: &id.target, test: &id.name }
+            }
             Event::TestProgress(id, progress) => Body::TestProgress {
                 package: &id.package,
                 target: &id.target,
@@ -161,22 +159,13 @@ mod tests {
 
     #[test]
     fn lines_are_as_promised_to_other_programs() {
-        let started = RunStarted {
-            tests: 9,
-            binaries: 3,
-            limits: Limits::built_in(),
-            replay: false,
-        };
+        let started = RunStarted { tests: 9, binaries: 3, limits: Limits::built_in(), replay: false };
         assert_eq!(
             line(&Event::RunStarted(&started)),
             "{\"v\":1,\"type\":\"run-started\",\"tests\":9,\"version\":\"0.1.0\",\"priority\":\"mdpor,pb\",\
              \"bound\":null,\"seed\":0}\n"
         );
-        let id = TestId {
-            package: "bank".into(),
-            target: "lib".into(),
-            name: "tests::transfer".into(),
-        };
+        let id = TestId { package: "bank".into(), target: "lib".into(), name: "tests::transfer".into() };
         assert_eq!(
             line(&Event::TestStarted(&id)),
             "{\"v\":1,\"type\":\"test-started\",\"package\":\"bank\",\"target\":\"lib\",\"test\":\"tests::transfer\"}\n"

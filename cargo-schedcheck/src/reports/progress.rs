@@ -21,22 +21,12 @@ pub struct Terminal {
 impl Terminal {
     /// Nothing is drawn yet.
     pub fn new(quiet: bool) -> Self {
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
+        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(template) =
-            ProgressStyle::with_template("   Exploring [{elapsed_precise}] {wide_msg}")
-        {
+        if let Ok(template) = ProgressStyle::with_template("   Exploring [{elapsed_precise}] {wide_msg}") {
             bar.set_style(template);
         }
-        Self {
-            bar,
-            quiet,
-            last_counter: Instant::now(),
-        }
+        Self { bar, quiet, last_counter: Instant::now() }
     }
 
     /// A line in cargo's grammar: a verb to the right of a column, then the rest.
@@ -82,11 +72,7 @@ impl Spinner {
     /// Announces the work.
     pub fn start(verb: &str, what: &str, quiet: bool) -> Self {
         let drawn = !quiet && std::io::stderr().is_terminal();
-        let target = if drawn {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
+        let target = if drawn { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
         if let Ok(template) = ProgressStyle::with_template("{spinner:>12} [{elapsed}] {wide_msg}") {
             bar.set_style(template);
@@ -96,17 +82,12 @@ impl Spinner {
             let _ = writeln!(anstream::stderr(), "{color}{verb:>12}{color:#} {what}");
         }
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self {
-            bar,
-            verb: verb.to_owned(),
-            what: what.to_owned(),
-        }
+        Self { bar, verb: verb.to_owned(), what: what.to_owned() }
     }
 
     /// What it does right now.
     pub fn say(&self, text: &str) {
-        self.bar
-            .set_message(format!("{} {}: {text}", self.verb, self.what));
+        self.bar.set_message(format!("{} {}: {text}", self.verb, self.what));
     }
 
     /// The work is over.

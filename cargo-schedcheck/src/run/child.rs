@@ -93,11 +93,7 @@ pub fn run(
         (None, None) => Ending::TimedOut,
     };
     let stderr = stderr.map(Tail::take).unwrap_or_default();
-    Ok(Remains {
-        ending,
-        stderr,
-        garbled,
-    })
+    Ok(Remains { ending, stderr, garbled })
 }
 
 fn start(binary: &TestBinary, request: &Utf8Path) -> Result<Child> {
@@ -119,10 +115,7 @@ fn start(binary: &TestBinary, request: &Utf8Path) -> Result<Child> {
     // Its own group: Ctrl-C on the terminal is for us, and we tell the children.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.spawn().map_err(|source| ExpectedError::Start {
-        program: binary.executable.to_string(),
-        source,
-    })
+    command.spawn().map_err(|source| ExpectedError::Start { program: binary.executable.to_string(), source })
 }
 
 /// Waits for a child that has closed its stdout; kills it at the deadline.
@@ -147,11 +140,7 @@ fn read_events(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
         let mut pipe = BufReader::new(pipe);
         loop {
             let mut line = Vec::new();
-            match pipe
-                .by_ref()
-                .take(LONGEST_LINE)
-                .read_until(b'\n', &mut line)
-            {
+            match pipe.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => return,
                 Ok(_) => {}
             }
@@ -200,9 +189,6 @@ impl Tail {
         while !self.thread.is_finished() && Instant::now() < patience {
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.bytes
-            .lock()
-            .map(|tail| String::from_utf8_lossy(&tail).into_owned())
-            .unwrap_or_default()
+        self.bytes.lock().map(|tail| String::from_utf8_lossy(&tail).into_owned()).unwrap_or_default()
     }
 }

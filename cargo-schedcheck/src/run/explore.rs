@@ -41,11 +41,7 @@ pub enum Verdict {
 }
 
 /// Explores one test in a child of its own.
-pub fn explore(
-    plan: &Plan<'_>,
-    show_stderr: bool,
-    on_progress: impl FnMut(&Progress),
-) -> Result<Verdict> {
+pub fn explore(plan: &Plan<'_>, show_stderr: bool, on_progress: impl FnMut(&Progress)) -> Result<Verdict> {
     let work = tempfile::tempdir()?;
     let work = utf8(work.path())?.to_owned();
     let record = work.join("record");
@@ -53,19 +49,8 @@ pub fn explore(
         .settings("set", plan.set.pairs())
         .settings("default", plan.default.pairs())
         .record(&record);
-    let budget = plan
-        .set
-        .max_time
-        .or(plan.default.max_time)
-        .unwrap_or(Duration::MAX / 4);
-    attend(
-        plan.binary,
-        &request,
-        &work,
-        show_stderr,
-        budget,
-        on_progress,
-    )
+    let budget = plan.set.max_time.or(plan.default.max_time).unwrap_or(Duration::MAX / 4);
+    attend(plan.binary, &request, &work, show_stderr, budget, on_progress)
 }
 
 /// Runs a request that ends with a verdict, whatever the child does.
@@ -79,20 +64,11 @@ pub fn attend(
 ) -> Result<Verdict> {
     let start = Instant::now();
     let far = start + Duration::from_secs(100 * 365 * 24 * 3600);
-    let after = |budget: Duration| {
-        start
-            .checked_add(budget.saturating_add(GRACE))
-            .unwrap_or(far)
-    };
+    let after = |budget: Duration| start.checked_add(budget.saturating_add(GRACE)).unwrap_or(far);
     let mut last = Progress::default();
     let mut verdict = None;
-    let remains = child::run(
-        binary,
-        request,
-        work,
-        show_stderr,
-        after(budget),
-        |event, deadline| match event {
+    let remains =
+        child::run(binary, request, work, show_stderr, after(budget), |event, deadline| match event {
             ChildEvent::Started(started) => {
                 if let Some(limit) = started.max_time_ms {
                     *deadline = after(Duration::from_millis(limit));
@@ -107,8 +83,7 @@ pub fn attend(
                 *deadline = Instant::now() + AFTERWARDS;
             }
             ChildEvent::Test(_) | ChildEvent::Listed | ChildEvent::Unknown => {}
-        },
-    )?;
+        })?;
     if let Some(finished) = verdict {
         let pending = if finished.complete { 0 } else { last.pending };
         return Ok(Verdict::Finished { finished, pending });
@@ -118,19 +93,14 @@ pub fn attend(
         return Ok(Verdict::Stopped(last));
     }
     last.elapsed_ms = start.elapsed().as_millis() as u64;
-    let mut finished =
-        Finished::without_child(Outcome::Crash, obituary(&remains, start.elapsed()), &last);
+    let mut finished = Finished::without_child(Outcome::Crash, obituary(&remains, start.elapsed()), &last);
     let recorded = fs::read(work.join("record")).unwrap_or_default();
-    if let Some((execution, schedule)) = record::last_schedule(&String::from_utf8_lossy(&recorded))
-    {
+    if let Some((execution, schedule)) = record::last_schedule(&String::from_utf8_lossy(&recorded)) {
         finished.executions = finished.executions.max(execution);
         finished.schedule = Some(schedule);
     }
     finished.output = remains.stderr;
-    Ok(Verdict::Finished {
-        finished: Box::new(finished),
-        pending: last.pending,
-    })
+    Ok(Verdict::Finished { finished: Box::new(finished), pending: last.pending })
 }
 
 /// Why there is no verdict of the child's own.
@@ -138,17 +108,12 @@ fn obituary(remains: &Remains, elapsed: Duration) -> String {
     let mut text = match &remains.ending {
         Ending::Exited(status) => format!("the test process ended without a result ({status})"),
         Ending::TimedOut | Ending::Interrupted => {
-            format!(
-                "the test process did not answer for {:.0} s and was stopped",
-                elapsed.as_secs_f64()
-            )
+            format!("the test process did not answer for {:.0} s and was stopped", elapsed.as_secs_f64())
         }
     };
     if let Some(line) = &remains.garbled {
         let line: String = line.chars().take(200).collect();
-        text.push_str(&format!(
-            "; it sent a message that could not be understood: {line}"
-        ));
+        text.push_str(&format!("; it sent a message that could not be understood: {line}"));
     }
     text
 }

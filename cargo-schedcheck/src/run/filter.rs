@@ -6,11 +6,7 @@ impl SelectArgs {
     /// Whether the path of a test fits the filters, marked or not, ignored or not.
     pub fn names(&self, test: &str) -> bool {
         let fits = |filter: &String| {
-            if self.exact {
-                test == filter
-            } else {
-                test.contains(filter.as_str())
-            }
+            if self.exact { test == filter } else { test.contains(filter.as_str()) }
         };
         (self.filters.is_empty() || self.filters.iter().any(fits)) && !self.skip.iter().any(fits)
     }
@@ -40,13 +36,7 @@ mod tests {
             all_tests: false,
         };
         change(&mut args);
-        move |name, marked, ignored| {
-            args.selects(&ListedTest {
-                name: name.to_owned(),
-                marked,
-                ignored,
-            })
-        }
+        move |name, marked, ignored| args.selects(&ListedTest { name: name.to_owned(), marked, ignored })
     }
 
     #[test]

@@ -42,12 +42,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let limits = session.settings.general();
     let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
     used.dedup();
-    let started = RunStarted {
-        tests: plans.len(),
-        binaries: used.len(),
-        limits,
-        replay: false,
-    };
+    let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false };
     explore_all(&session, &args.cargo, plans, &started, sink.as_mut())
 }
 
@@ -60,11 +55,7 @@ pub fn sink(output: &OutputOpts, quiet: bool, verbose: bool) -> Box<dyn Sink> {
 }
 
 /// The selected tests in the order in which they are started.
-fn select<'a>(
-    session: &Session,
-    discovered: &Discovered<'a>,
-    args: &SelectArgs,
-) -> Result<Vec<Plan<'a>>> {
+fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &SelectArgs) -> Result<Vec<Plan<'a>>> {
     let selected = discovered.selected(args)?;
     let plan = |(binary, name): (_, String)| Plan {
         set: session.settings.set.clone(),
@@ -218,7 +209,5 @@ impl Tally {
 
 /// A path that can be written into text files.
 pub fn utf8(path: &Path) -> Result<&Utf8Path> {
-    Utf8Path::from_path(path).ok_or_else(|| ExpectedError::NotUtf8 {
-        path: path.to_owned(),
-    })
+    Utf8Path::from_path(path).ok_or_else(|| ExpectedError::NotUtf8 { path: path.to_owned() })
 }

@@ -11,12 +11,7 @@ pub fn last_schedule(record: &str) -> Option<(u64, Schedule)> {
     for line in record.lines() {
         let mut words = line.trim_end_matches('\0').split(' ');
         match words.next() {
-            Some("E") => {
-                current = words
-                    .next()
-                    .and_then(|n| n.parse().ok())
-                    .map(|n| (n, Vec::new()))
-            }
+            Some("E") => current = words.next().and_then(|n| n.parse().ok()).map(|n| (n, Vec::new())),
             Some("D") => {
                 let delta = delta(words);
                 match (&mut current, delta) {
@@ -26,14 +21,7 @@ pub fn last_schedule(record: &str) -> Option<(u64, Schedule)> {
             }
             Some("END") => {
                 if let Some((execution, deltas)) = current.take() {
-                    last = Some((
-                        execution,
-                        Schedule {
-                            fingerprint: String::new(),
-                            steps: 0,
-                            deltas,
-                        },
-                    ));
+                    last = Some((execution, Schedule { fingerprint: String::new(), steps: 0, deltas }));
                 }
             }
             _ => {}
@@ -63,10 +51,7 @@ mod tests {
             last_schedule("E 3\nEND\nE 4\nD 5 0.2 0\nD 9 0.1 1\nEND\nE 5\nD 1 0").unwrap();
         assert_eq!(execution, 4);
         assert_eq!(schedule.deltas.len(), 2);
-        assert_eq!(
-            (schedule.deltas[1].step, schedule.deltas[1].thread.as_str()),
-            (9, "0.1")
-        );
+        assert_eq!((schedule.deltas[1].step, schedule.deltas[1].thread.as_str()), (9, "0.1"));
     }
 
     #[test]

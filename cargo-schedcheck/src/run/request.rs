@@ -28,10 +28,7 @@ impl Request {
         }
         for delta in &schedule.deltas {
             let words = [&delta.thread, &delta.alt, &delta.op, &delta.site].map(|text| word(text));
-            request = request.line(
-                "delta",
-                &format!("{} {} {}", delta.step, words.join(" "), delta.nth),
-            );
+            request = request.line("delta", &format!("{} {} {}", delta.step, words.join(" "), delta.nth));
         }
         request
     }
@@ -42,9 +39,9 @@ impl Request {
         strength: &str,
         pairs: impl IntoIterator<Item = (impl AsRef<str>, String)>,
     ) -> Self {
-        pairs.into_iter().fold(self, |request, (key, value)| {
-            request.line(&format!("{strength}.{}", key.as_ref()), &value)
-        })
+        pairs
+            .into_iter()
+            .fold(self, |request, (key, value)| request.line(&format!("{strength}.{}", key.as_ref()), &value))
     }
 
     /// Where the child notes each schedule before it runs it.
@@ -102,13 +99,9 @@ mod tests {
             site: "my dir/lib.rs:8:17".into(),
             nth: 1,
         };
-        let schedule = Schedule {
-            fingerprint: "ab12".into(),
-            steps: 7,
-            deltas: vec![delta],
-        };
-        let request = Request::replay("tests::transfer", &schedule)
-            .settings("set", [("seed", "7".to_owned())]);
+        let schedule = Schedule { fingerprint: "ab12".into(), steps: 7, deltas: vec![delta] };
+        let request =
+            Request::replay("tests::transfer", &schedule).settings("set", [("seed", "7".to_owned())]);
         assert_eq!(
             request.text(),
             "schedcheck 1\ndo replay\ntest tests::transfer\ntrace yes\nfingerprint ab12\n\

@@ -30,11 +30,7 @@ impl Session {
         crate::color::choose(cargo.color, toolchain.color);
         let project = Project::load(&toolchain, cargo)?;
         let settings = Settings::load(project.root(), config, explore)?;
-        Ok(Self {
-            toolchain,
-            project,
-            settings,
-        })
+        Ok(Self { toolchain, project, settings })
     }
 
     /// Builds the selected test binaries.
@@ -61,11 +57,7 @@ impl Session {
         };
         if let (true, Some(schedule)) = (result.failed(), result.finished.schedule.clone()) {
             let owned = |limits: &Limits| {
-                limits
-                    .pairs()
-                    .into_iter()
-                    .map(|(key, value)| (key.to_owned(), value))
-                    .collect()
+                limits.pairs().into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
             };
             let file = ReplayFile::new(
                 RecordedTest {
@@ -83,10 +75,7 @@ impl Session {
                     message: result.finished.message.clone(),
                     location: result.finished.location.clone(),
                 },
-                Options {
-                    set: owned(&plan.set),
-                    default: owned(&plan.default),
-                },
+                Options { set: owned(&plan.set), default: owned(&plan.default) },
                 schedule,
             );
             let path = as_typed(&file.save(&self.project.failures_dir())?);
@@ -117,21 +106,13 @@ pub fn replay_command(path: &Utf8Path, cargo: &CargoOpts) -> String {
 
 /// A path relative to the current directory where that is shorter.
 pub fn as_typed(path: &Utf8Path) -> Utf8PathBuf {
-    let here = std::env::current_dir()
-        .ok()
-        .and_then(|dir| Utf8PathBuf::from_path_buf(dir).ok());
-    here.and_then(|here| path.strip_prefix(here).ok())
-        .unwrap_or(path)
-        .to_owned()
+    let here = std::env::current_dir().ok().and_then(|dir| Utf8PathBuf::from_path_buf(dir).ok());
+    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).to_owned()
 }
 
 /// The identity of a test in a binary.
 pub fn id(binary: &TestBinary, name: String) -> TestId {
-    TestId {
-        package: binary.package.clone(),
-        target: binary.target.clone(),
-        name,
-    }
+    TestId { package: binary.package.clone(), target: binary.target.clone(), name }
 }
 
 /// All tests that the binaries have.
@@ -144,15 +125,10 @@ pub struct Discovered<'a> {
 
 /// Asks all binaries for their tests.
 pub fn discover(binaries: &[TestBinary]) -> Result<Discovered<'_>> {
-    let mut discovered = Discovered {
-        tests: Vec::new(),
-        foreign: Vec::new(),
-    };
+    let mut discovered = Discovered { tests: Vec::new(), foreign: Vec::new() };
     for binary in binaries {
         match list(binary)? {
-            Some(tests) => discovered
-                .tests
-                .extend(tests.into_iter().map(|test| (binary, test))),
+            Some(tests) => discovered.tests.extend(tests.into_iter().map(|test| (binary, test))),
             None => discovered.foreign.push(binary),
         }
     }
@@ -163,14 +139,8 @@ impl<'a> Discovered<'a> {
     /// The tests to explore; an error when there are none.
     pub fn selected(&self, args: &SelectArgs) -> Result<Vec<(&'a TestBinary, String)>> {
         let chosen = self.tests.iter().filter(|(_, test)| args.selects(test));
-        let chosen: Vec<_> = chosen
-            .map(|(binary, test)| (*binary, test.name.clone()))
-            .collect();
-        if chosen.is_empty() {
-            Err(ExpectedError::NoTests(self.why_none(args)))
-        } else {
-            Ok(chosen)
-        }
+        let chosen: Vec<_> = chosen.map(|(binary, test)| (*binary, test.name.clone())).collect();
+        if chosen.is_empty() { Err(ExpectedError::NoTests(self.why_none(args))) } else { Ok(chosen) }
     }
 
     /// The binary that has a test.
@@ -193,34 +163,17 @@ impl<'a> Discovered<'a> {
     }
 
     fn why_none(&self, args: &SelectArgs) -> String {
-        let binaries: BTreeSet<_> = self
-            .tests
-            .iter()
-            .map(|(binary, _)| &binary.executable)
-            .collect();
+        let binaries: BTreeSet<_> = self.tests.iter().map(|(binary, _)| &binary.executable).collect();
         let named = || self.tests.iter().filter(|(_, test)| args.names(&test.name));
-        let plain = named().filter(|(_, test)| {
-            !test.marked && (!test.ignored || args.ignored || args.include_ignored)
-        });
-        let (plain, ignored) = (
-            plain.count(),
-            named().filter(|(_, test)| test.ignored).count(),
-        );
+        let plain = named()
+            .filter(|(_, test)| !test.marked && (!test.ignored || args.ignored || args.include_ignored));
+        let (plain, ignored) = (plain.count(), named().filter(|(_, test)| test.ignored).count());
         if self.tests.is_empty() {
-            return "no test selected: there are no tests in the selected packages and targets"
-                .to_owned();
+            return "no test selected: there are no tests in the selected packages and targets".to_owned();
         }
         if named().next().is_none() {
-            let filters: Vec<String> = args
-                .filters
-                .iter()
-                .map(|filter| format!("`{filter}`"))
-                .collect();
-            let filters = if filters.is_empty() {
-                "the filters".to_owned()
-            } else {
-                filters.join(" or ")
-            };
+            let filters: Vec<String> = args.filters.iter().map(|filter| format!("`{filter}`")).collect();
+            let filters = if filters.is_empty() { "the filters".to_owned() } else { filters.join(" or ") };
             return format!(
                 "no test selected: none of {} matches {filters}",
                 count(self.tests.len(), binaries.len())
@@ -233,7 +186,8 @@ impl<'a> Discovered<'a> {
             );
         }
         if ignored > 0 {
-            return "no test selected: all that match are ignored; use --include-ignored or --ignored".to_owned();
+            return "no test selected: all that match are ignored; use --include-ignored or --ignored"
+                .to_owned();
         }
         "no test selected: none that matches is ignored; leave out --ignored".to_owned()
     }
@@ -241,15 +195,7 @@ impl<'a> Discovered<'a> {
 
 fn count(tests: usize, binaries: usize) -> String {
     let plural = |number, one: &str, many: &str| {
-        if number == 1 {
-            format!("1 {one}")
-        } else {
-            format!("{number} {many}")
-        }
+        if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
     };
-    format!(
-        "{} in {}",
-        plural(tests, "test", "tests"),
-        plural(binaries, "binary", "binaries")
-    )
+    format!("{} in {}", plural(tests, "test", "tests"), plural(binaries, "binary", "binaries"))
 }

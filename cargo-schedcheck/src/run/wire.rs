@@ -272,9 +272,7 @@ mod tests {
     fn only_the_outcome_of_a_verdict_is_required() {
         let event: ChildEvent =
             serde_json::from_str(r#"{"event":"finished","outcome":"data-race","new":1}"#).unwrap();
-        let ChildEvent::Finished(finished) = event else {
-            panic!("{event:?}")
-        };
+        let ChildEvent::Finished(finished) = event else { panic!("{event:?}") };
         assert_eq!(finished.outcome, Outcome::DataRace);
         assert!(serde_json::from_str::<ChildEvent>(r#"{"event":"finished"}"#).is_err());
     }

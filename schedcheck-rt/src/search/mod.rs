@@ -1,2 +1,21 @@
 //! The search over schedules: plans in, traces out. Pure: no threads, clocks, I/O, globals.
+pub mod dependence;
+pub mod engine;
+mod fringe;
+pub mod history;
+mod optimal;
+pub mod options;
+pub mod priority;
+pub mod races;
+pub mod rng;
 pub mod step;
+mod tree;
+mod wakeup;
+
+#[cfg(test)]
+mod models;
+#[cfg(test)]
+mod tests;
+
+pub use engine::{Order, Search, Stats};
+pub use options::{Options, Reduction};

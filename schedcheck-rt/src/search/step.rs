@@ -10,13 +10,25 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub u16);
 
-/// A synchronisation object, numbered densely within one execution by first use.
+/// A synchronisation object, numbered densely.
+///
+/// Numbers below [`ObjectId::FIRST_LOCAL`] are *stable*: they mean the same object (same creating
+/// thread, same n-th creation of it; same static) in every execution of one search. Others are good
+/// for one execution only, numbered by first use; with them the search stays sound but may execute
+/// some classes twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub u32);
 
 impl ObjectId {
     /// "No object": operations that only their own thread can observe.
     pub const NONE: ObjectId = ObjectId(u32::MAX);
+    /// The first number that is good for one execution only.
+    pub const FIRST_LOCAL: ObjectId = ObjectId(1 << 31);
+
+    /// Whether it means the same object in every execution.
+    pub const fn is_stable(self) -> bool {
+        self.0 < Self::FIRST_LOCAL.0 || self.0 == Self::NONE.0
+    }
 }
 
 /// Which way an operation with several possible outcomes went.
@@ -107,7 +119,8 @@ impl Default for Budget {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Mode {
-    /// Does not use it.
+    /// Does not use it. A sleep on a condition variable names it this way: being woken is ordered
+    /// by the enabler alone, but giving up (an alternative) changes the queue.
     None,
     /// Observes the state, never blocks (load, failed CAS, failed `try_lock`, notify without waiter).
     Read,
@@ -132,7 +145,8 @@ pub enum Mode {
     /// await-reduced spin loads). Reordering it before its enabler is impossible.
     Await,
     /// Changes the state, once that is possible; blocks until [`Event::enabler`] (recv on a
-    /// channel, park consuming its token). Reordering it before its enabler is impossible.
+    /// channel, park consuming its token). Reordering it before its enabler is impossible. One
+    /// that is blocked at the end would be possible before the last write it does not follow.
     AwaitWrite,
 }
 
@@ -155,6 +169,23 @@ impl Access {
     }
 }
 
+/// When an operation only observes its first object instead of changing it.
+///
+/// The search reverses a race without running it, so it has to know how the reversed operation
+/// will turn out. This and [`Event::before`] tell it; without them (`Never`) the operation is
+/// taken at its executed or pending mode, which is sound but may execute some classes twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadsWhen {
+    /// Its mode does not depend on the state.
+    #[default]
+    Never,
+    /// It reads when the state is this (notify: no waiter; `try_read`: held exclusively).
+    StateIs(u64),
+    /// It reads when the state is anything but this (CAS: the expected value; `try_lock` and
+    /// `try_write`: free).
+    StateIsNot(u64),
+}
+
 /// Position of a step in its execution.
 pub type StepIndex = u32;
 
@@ -162,6 +193,8 @@ pub type StepIndex = u32;
 pub const NO_STEP: StepIndex = u32::MAX;
 
 /// One executed step.
+///
+/// The first step of a spawned thread has the spawn as its `enabler` and no alternatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Who.
@@ -182,6 +215,15 @@ pub struct Event {
     pub accesses: [Access; 2],
     /// The step that made this one possible, if it was blocked before. It is an order edge.
     pub enabler: StepIndex,
+    /// State of the first access's object before the step, as a number that is equal for equal
+    /// states: the value of an atomic, the number of holders or waiters. Only objects on which
+    /// some operation has a [`ReadsWhen`] need one.
+    pub before: u64,
+    /// When the operation would have been a mere [`Mode::Read`] of its first object, and the mode
+    /// it has otherwise.
+    pub reads_when: ReadsWhen,
+    /// Mode of the first access when `reads_when` does not apply.
+    pub full_mode: Mode,
     /// Where in the source, as a number the model can turn into a place.
     pub site: u32,
 }
@@ -195,8 +237,9 @@ pub struct Pending {
     pub enabled: bool,
     /// Costly alternatives that can be taken now even where `enabled` is false.
     pub costly_alts: BudgetKinds,
-    /// The accesses it will make, as far as they are known before it runs: a CAS counts as
-    /// [`Mode::Write`], a `try_lock` as [`Mode::TryAcquire`].
+    /// The accesses it would make if it ran now: a CAS that would fail is a [`Mode::Read`].
+    /// Where the model cannot tell, a CAS counts as [`Mode::Write`], a `try_lock` as
+    /// [`Mode::TryAcquire`].
     pub accesses: [Access; 2],
     /// Where in the source.
     pub site: u32,
@@ -233,6 +276,20 @@ pub struct Plan {
     pub deltas: Vec<Delta>,
     /// Steps that belong to the plan; from here on a [`Guide`] is asked, if there is one.
     pub prefix: StepIndex,
+}
+
+impl Plan {
+    /// The plan that repeats `trace`, every step spelled out.
+    pub fn repeating(trace: &Trace) -> Plan {
+        let deltas = trace
+            .events
+            .iter()
+            .zip(0..)
+            .filter(|(event, _)| !event.forced)
+            .map(|(event, step)| Delta { step, choice: Choice { thread: event.thread, alt: event.alt } })
+            .collect();
+        Plan { deltas, prefix: trace.events.len() as StepIndex }
+    }
 }
 
 /// Decides the steps after a plan's prefix where default behaviour is not wanted (random walks,
@@ -284,6 +341,31 @@ pub struct Trace {
 impl Default for Trace {
     fn default() -> Self {
         Trace { events: Vec::new(), pending: Vec::new(), end: End::Passed }
+    }
+}
+
+impl Event {
+    /// A step of `thread` without accesses, choices or causes, to be filled in.
+    pub const fn of(thread: ThreadId) -> Self {
+        Event {
+            thread,
+            alt: Alt::DEFAULT,
+            free_alts: 0,
+            costly_alts: BudgetKinds::NONE,
+            previous_enabled: false,
+            forced: false,
+            accesses: [Access::NONE; 2],
+            enabler: NO_STEP,
+            before: 0,
+            reads_when: ReadsWhen::Never,
+            full_mode: Mode::None,
+            site: 0,
+        }
+    }
+
+    /// The choice that led to it.
+    pub const fn choice(&self) -> Choice {
+        Choice { thread: self.thread, alt: self.alt }
     }
 }
 

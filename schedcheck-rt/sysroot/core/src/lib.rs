@@ -1,4 +1,26 @@
-//! Facade of `core`, for crates that name `core::sync::atomic` directly.
-#![no_std]
+//! core as the explored crates see it: the real one with the atomics replaced.
+#![allow(ambiguous_glob_reexports)]
+
 extern crate core as real;
+
 pub use real::*;
+
+/// `core::sync`.
+pub mod sync {
+    pub use real::sync::*;
+
+    /// `core::sync::atomic`.
+    pub mod atomic {
+        pub use real::sync::atomic::*;
+        pub use schedcheck_rt::facade::sync::atomic::{
+            AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+            AtomicU16, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence,
+        };
+    }
+}
+
+/// `core::hint`.
+pub mod hint {
+    pub use real::hint::*;
+    pub use schedcheck_rt::facade::hint::spin_loop;
+}

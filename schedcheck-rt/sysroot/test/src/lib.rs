@@ -1,44 +1,29 @@
-//! Facade of the test harness: receives every unmodified `#[test]` and answers the command's request.
+//! The test harness as the explored crates see it: every `#[test]` of a crate arrives here, without
+//! a change to the crate. Without a request from the command it is the ordinary harness.
 #![feature(test)]
+
 extern crate test as real;
+
 pub use real::*;
 
-use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use schedcheck_rt::entry::TestCase;
 
-/// Called by the `main` that `rustc --test` generates.
+/// Receives the tests of a crate compiled with `--test`.
 pub fn test_main_static(tests: &[&TestDescAndFn]) {
-    let request = std::env::var_os("SCHEDCHECK_REQUEST").map(std::fs::read_to_string);
-    let Some(Ok(request)) = request else {
+    let Some(request) = std::env::var_os(schedcheck_rt::entry::REQUEST_VARIABLE) else {
         return real::test_main_static(tests);
     };
-    let value = |key: &str| request.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix(' '));
-    if value("do") == Some("list") {
-        for test in tests {
-            say(&format!(
-                r#"{{"event":"test","name":"{}","marked":false,"ignored":{},"should_panic":{}}}"#,
-                test.desc.name,
-                test.desc.ignore,
-                test.desc.should_panic != ShouldPanic::No
-            ));
-        }
-        say(r#"{"event":"listed"}"#);
-        return;
-    }
-    say(r#"{"event":"started"}"#);
-    let wanted = tests.iter().find(|t| Some(t.desc.name.as_slice()) == value("test"));
-    let Some(TestFn::StaticTestFn(body)) = wanted.map(|t| &t.testfn) else { return };
-    let outcome = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => "passed",
-        _ => "panic",
-    };
-    say(&format!(
-        r#"{{"event":"finished","outcome":"{outcome}","message":"","executions":1,"traces":1,"complete":false}}"#
-    ));
+    let cases: Vec<TestCase> = tests.iter().filter_map(|test| case(test)).collect();
+    schedcheck_rt::entry::answer(&cases, request.as_ref());
 }
 
-fn say(line: &str) {
-    let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "\n{line}");
-    let _ = out.flush();
+fn case(test: &TestDescAndFn) -> Option<TestCase> {
+    let TestFn::StaticTestFn(body) = test.testfn else { return None };
+    let TestName::StaticTestName(name) = test.desc.name else { return None };
+    let should_panic = match test.desc.should_panic {
+        ShouldPanic::No => None,
+        ShouldPanic::Yes => Some(""),
+        ShouldPanic::YesWithMessage(text) => Some(text),
+    };
+    Some(TestCase { name, body, ignored: test.desc.ignore, should_panic })
 }

@@ -1,0 +1,339 @@
+//! The order hidden in one execution: vector clocks, and the signature of its class.
+//!
+//! Happens-before here is the *dependence* order, not the memory model's: program order, dependent
+//! operations on one object ([`super::dependence`]), the edge from a step's enabler, and forced
+//! time-outs as barriers. Two executions with equal order are the same Mazurkiewicz trace.
+//!
+//! Clocks live in one flat table, one row per step, reused between executions. The history of an
+//! object is two groups: the commuting accesses made last, and the group before them. Every member
+//! of a group depends on every member of the one before, so these two are all that a new access
+//! can directly follow.
+
+use super::dependence::{Class, class};
+use super::step::{Event, Mode, NO_STEP, ObjectId, StepIndex, ThreadId, Trace};
+
+/// End of a chain of accesses.
+pub(super) const NO_LINK: u32 = u32::MAX;
+
+/// What happened to one object so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ObjectHistory {
+    generation: u32,
+    class: Class,
+    current: u32,
+    previous: u32,
+    /// Last exclusive acquisition.
+    pub(super) exclusive: StepIndex,
+    /// Chain of shared acquisitions since then.
+    pub(super) shared: u32,
+}
+
+impl ObjectHistory {
+    const fn fresh(generation: u32) -> Self {
+        ObjectHistory {
+            generation,
+            class: Class::Total,
+            current: NO_LINK,
+            previous: NO_LINK,
+            exclusive: NO_STEP,
+            shared: NO_LINK,
+        }
+    }
+
+    /// The chain of accesses that one of `mode` directly follows.
+    pub(super) fn predecessors(&self, mode: Mode) -> u32 {
+        let class = class(mode);
+        if class != Class::Total && class == self.class { self.previous } else { self.current }
+    }
+}
+
+/// Clocks and object histories of one execution.
+#[derive(Debug, Default)]
+pub struct History {
+    threads: usize,
+    clocks: Vec<u32>,
+    /// Position of each step within its thread, counted from 1.
+    index: Vec<u32>,
+    by_thread: Vec<Vec<StepIndex>>,
+    /// Stable objects and those of this execution only.
+    objects: [Vec<ObjectHistory>; 2],
+    generation: u32,
+    /// `chain[2 * step + slot]`: next access of the same group.
+    chain: Vec<u32>,
+    shared_chain: Vec<u32>,
+    barrier: StepIndex,
+    signature: u64,
+}
+
+impl History {
+    /// Forgets the last execution; `threads` is one more than the largest thread number to come.
+    pub fn start(&mut self, threads: usize) {
+        self.threads = threads;
+        self.clocks.clear();
+        self.index.clear();
+        self.chain.clear();
+        self.shared_chain.clear();
+        self.by_thread.iter_mut().for_each(Vec::clear);
+        self.by_thread.resize_with(threads.max(self.by_thread.len()), Vec::new);
+        self.generation = self.generation.wrapping_add(1);
+        self.barrier = NO_STEP;
+        self.signature = 0;
+    }
+
+    /// Reads a whole trace.
+    pub fn read(&mut self, trace: &Trace) {
+        self.start(thread_count(trace));
+        for event in &trace.events {
+            self.begin(event);
+            self.finish(event);
+        }
+    }
+
+    /// Opens the row of `event`: what is ordered before it whatever its objects say.
+    pub(super) fn begin(&mut self, event: &Event) {
+        let row = self.clocks.len();
+        let thread = event.thread.0 as usize;
+        self.open_row(thread, event.enabler);
+        let mine = self.by_thread[thread].len() as u32 + 1;
+        self.clocks[row + thread] = mine;
+        self.index.push(mine);
+    }
+
+    /// A row as if a step of `thread` followed now; dropped again by [`History::close_probe`].
+    pub(super) fn open_probe(&mut self, thread: ThreadId, enabler: StepIndex) -> usize {
+        let row = self.clocks.len();
+        self.open_row(thread.0 as usize, enabler);
+        row
+    }
+
+    pub(super) fn close_probe(&mut self, row: usize) {
+        self.clocks.truncate(row);
+    }
+
+    fn open_row(&mut self, thread: usize, enabler: StepIndex) {
+        let row = self.clocks.len();
+        match self.by_thread[thread].last() {
+            Some(&previous) => {
+                let from = previous as usize * self.threads;
+                self.clocks.extend_from_within(from..from + self.threads);
+            }
+            None => self.clocks.resize(row + self.threads, 0),
+        }
+        if enabler != NO_STEP {
+            self.join(row, enabler);
+        }
+        if self.barrier != NO_STEP {
+            self.join(row, self.barrier);
+        }
+    }
+
+    /// Completes the row of the step opened last and enters its accesses.
+    pub(super) fn finish(&mut self, event: &Event) {
+        let step = self.index.len() as StepIndex - 1;
+        let row = step as usize * self.threads;
+        if event.forced {
+            for thread in 0..self.threads {
+                if let Some(&last) = self.by_thread[thread].last() {
+                    self.join(row, last);
+                }
+            }
+            self.barrier = step;
+        }
+        self.chain.extend([NO_LINK; 2]);
+        self.shared_chain.extend([NO_LINK; 2]);
+        for (slot, access) in event.accesses.iter().enumerate() {
+            if access.object != ObjectId::NONE && access.mode != Mode::None {
+                self.enter(row, 2 * step + slot as u32, access.object, access.mode);
+            }
+        }
+        self.by_thread[event.thread.0 as usize].push(step);
+        self.signature = self.signature.wrapping_add(self.fingerprint(step, event));
+    }
+
+    fn enter(&mut self, row: usize, link: u32, object: ObjectId, mode: Mode) {
+        let mut history = self.object(object);
+        let mut before = history.predecessors(mode);
+        while before != NO_LINK {
+            self.join(row, before / 2);
+            before = self.chain[before as usize];
+        }
+        let class = class(mode);
+        if class != Class::Total && class == history.class {
+            self.chain[link as usize] = history.current;
+        } else {
+            history.previous = history.current;
+            history.class = class;
+        }
+        history.current = link;
+        match mode {
+            Mode::Acquire | Mode::TryAcquire => {
+                history.exclusive = link / 2;
+                history.shared = NO_LINK;
+            }
+            Mode::AcquireShared | Mode::TryAcquireShared => {
+                self.shared_chain[link as usize] = history.shared;
+                history.shared = link;
+            }
+            _ => {}
+        }
+        let (table, at) = place(object);
+        self.objects[table][at] = history;
+    }
+
+    pub(super) fn object(&mut self, object: ObjectId) -> ObjectHistory {
+        let (table, at) = place(object);
+        let objects = &mut self.objects[table];
+        if at >= objects.len() {
+            objects.resize(at + 1, ObjectHistory::fresh(self.generation));
+        }
+        if objects[at].generation != self.generation {
+            objects[at] = ObjectHistory::fresh(self.generation);
+        }
+        objects[at]
+    }
+
+    pub(super) fn next_in_group(&self, link: u32) -> u32 {
+        self.chain[link as usize]
+    }
+
+    pub(super) fn next_shared(&self, link: u32) -> u32 {
+        self.shared_chain[link as usize]
+    }
+
+    fn join(&mut self, row: usize, step: StepIndex) {
+        let from = step as usize * self.threads;
+        let (done, open) = self.clocks.split_at_mut(row);
+        for (mine, theirs) in open[..self.threads].iter_mut().zip(&done[from..from + self.threads]) {
+            *mine = (*mine).max(*theirs);
+        }
+    }
+
+    fn fingerprint(&self, step: StepIndex, event: &Event) -> u64 {
+        let start = u64::from(event.thread.0) << 32 | u64::from(event.alt.0) << 16;
+        let sum = self.clock(step).iter().enumerate().fold(start, |sum, (thread, &count)| {
+            sum.wrapping_add(mix(thread as u64 + 1).wrapping_mul(u64::from(count) << 1 | 1))
+        });
+        mix(sum)
+    }
+
+    /// Number of the largest thread plus one.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Steps read so far.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// How many steps of each thread happen before `step` or are it.
+    pub fn clock(&self, step: StepIndex) -> &[u32] {
+        let from = step as usize * self.threads;
+        &self.clocks[from..from + self.threads]
+    }
+
+    /// Position of `step` within its thread, counted from 1.
+    pub fn index(&self, step: StepIndex) -> u32 {
+        self.index[step as usize]
+    }
+
+    /// The row of an open probe or step.
+    pub(super) fn row(&self, row: usize) -> &[u32] {
+        &self.clocks[row..row + self.threads]
+    }
+
+    /// Whether `first`, a step of `thread`, happens before `second` or is it.
+    pub fn before(&self, first: StepIndex, thread: ThreadId, second: StepIndex) -> bool {
+        self.clock(second)[thread.0 as usize] >= self.index(first)
+    }
+
+    /// The steps of one thread, in order.
+    pub fn of_thread(&self, thread: ThreadId) -> &[StepIndex] {
+        &self.by_thread[thread.0 as usize]
+    }
+
+    /// Equal for executions of one class, different (up to 64-bit hashing) for different ones:
+    /// the sum over all steps of a hash of thread, alternative and clock.
+    pub fn signature(&self) -> u64 {
+        self.signature
+    }
+}
+
+fn place(object: ObjectId) -> (usize, usize) {
+    if object.is_stable() {
+        (0, object.0 as usize)
+    } else {
+        (1, (object.0 - ObjectId::FIRST_LOCAL.0) as usize)
+    }
+}
+
+/// One more than the largest thread number in `trace`.
+pub fn thread_count(trace: &Trace) -> usize {
+    let ran = trace.events.iter().map(|event| event.thread.0);
+    let waits = trace.pending.iter().map(|pending| pending.thread.0);
+    ran.chain(waits).max().map_or(0, |largest| largest as usize + 1)
+}
+
+/// A good 64-bit mixing function (the finaliser of splitmix64).
+pub(super) const fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let value = (value ^ value >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let value = (value ^ value >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ value >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::Access;
+    use super::*;
+
+    fn event(thread: u16, object: u32, mode: Mode) -> Event {
+        let mut event = Event::of(ThreadId(thread));
+        event.accesses[0] = Access::new(ObjectId(object), mode);
+        event
+    }
+
+    fn signature(events: &[Event]) -> u64 {
+        let mut history = History::default();
+        history.read(&Trace { events: events.to_vec(), ..Trace::default() });
+        history.signature()
+    }
+
+    #[test]
+    fn swapping_independent_steps_keeps_the_signature() {
+        let (a, b) = (event(0, 0, Mode::Read), event(1, 0, Mode::Read));
+        assert_eq!(signature(&[a, b]), signature(&[b, a]));
+        let (c, d) = (event(0, 0, Mode::Write), event(1, 1, Mode::Write));
+        assert_eq!(signature(&[a, c, d, b]), signature(&[d, a, c, b]));
+    }
+
+    #[test]
+    fn swapping_dependent_steps_changes_the_signature() {
+        let (a, b) = (event(0, 0, Mode::Read), event(1, 0, Mode::Write));
+        assert_ne!(signature(&[a, b]), signature(&[b, a]));
+    }
+
+    #[test]
+    fn a_read_follows_the_write_and_not_the_other_reads() {
+        let mut history = History::default();
+        let events = [event(0, 0, Mode::Write), event(1, 0, Mode::Read), event(2, 0, Mode::Read)];
+        history.read(&Trace { events: events.to_vec(), ..Trace::default() });
+        assert_eq!(history.clock(2), [1, 0, 1]);
+    }
+
+    #[test]
+    fn a_forced_step_is_a_barrier() {
+        let mut history = History::default();
+        let mut forced = event(1, 1, Mode::Write);
+        forced.forced = true;
+        let events = [event(0, 0, Mode::Read), forced, event(2, 2, Mode::Read)];
+        history.read(&Trace { events: events.to_vec(), ..Trace::default() });
+        assert_eq!(history.clock(1), [1, 1, 0]);
+        assert_eq!(history.clock(2), [1, 1, 1]);
+    }
+}

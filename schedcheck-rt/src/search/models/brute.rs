@@ -1,0 +1,105 @@
+//! The truth about a toy program, by enumeration.
+//!
+//! Twice: over happens-before prefixes, which gives the set of classes, and over states, which
+//! knows nothing of dependence and so checks that the classes lose no final state.
+
+use super::super::history::History;
+use super::super::step::*;
+use super::toy::{Program, State};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Everything a program can do.
+#[derive(Debug, Default)]
+pub(crate) struct Truth {
+    /// Signature of every class and the fewest preemptions that lead to it.
+    pub(crate) classes: FxHashMap<u64, u32>,
+    /// Final states reached by classes, and by plain enumeration of states.
+    pub(crate) finals: FxHashSet<u64>,
+    pub(crate) finals_by_state: FxHashSet<u64>,
+}
+
+/// The possible choices in a state, and whether they are forced time-outs.
+fn choices(state: &State<'_>, budget: Budget) -> Vec<(Choice, bool)> {
+    let pending = state.pending();
+    let quiescent = !pending.iter().any(|p| p.enabled);
+    let forced = State::forced_timeout(&pending).filter(|_| quiescent);
+    let limits = [budget.spurious, budget.timeouts, budget.weak_failures];
+    let mut all = Vec::new();
+    for p in &pending {
+        if p.enabled {
+            let alts = state.free_alts(p.thread).max(1);
+            all.extend((0..alts).map(|alt| (Choice { thread: p.thread, alt: Alt(alt) }, false)));
+        }
+        for alt in p.costly_alts.alternatives() {
+            let choice = Choice { thread: p.thread, alt };
+            let kind = alt.budget().expect("costly") as usize;
+            if forced == Some(p.thread) && alt == Alt::TIMEOUT {
+                all.push((choice, true));
+            } else if state.used[kind] < limits[kind] {
+                all.push((choice, false));
+            }
+        }
+    }
+    all
+}
+
+/// Enumerates; `None` if there is more than `limit`.
+pub(crate) fn truth(program: &Program, budget: Budget, limit: usize) -> Option<Truth> {
+    let mut truth = Truth::default();
+    let mut history = History::default();
+    let mut trace = Trace::default();
+    // Fewest preemptions to each prefix class and last thread.
+    let mut best: FxHashMap<(u64, Option<ThreadId>), u32> = FxHashMap::default();
+    let mut open = vec![(State::new(program), Vec::<Event>::new())];
+    while let Some((state, events)) = open.pop() {
+        let options = choices(&state, budget);
+        // Costly alternatives at the end need not be taken: the execution may also stop here.
+        let must_go_on = options.iter().any(|(choice, forced)| *forced || choice.alt.budget().is_none());
+        if !must_go_on || options.is_empty() {
+            trace.events.clone_from(&events);
+            history.read(&trace);
+            let least = truth.classes.entry(history.signature()).or_insert(u32::MAX);
+            *least = (*least).min(state.preemptions);
+            truth.finals.insert(state.fingerprint());
+        }
+        for (choice, forced) in options {
+            let mut next = state.clone();
+            let event = next.step(choice, forced);
+            let mut events = events.clone();
+            events.push(event);
+            trace.events.clone_from(&events);
+            history.read(&trace);
+            let key = (history.signature(), Some(choice.thread));
+            let least = best.entry(key).or_insert(u32::MAX);
+            if next.preemptions < *least {
+                *least = next.preemptions;
+                open.push((next, events));
+            }
+            if best.len() > limit {
+                return None;
+            }
+        }
+    }
+    truth.finals_by_state = final_states(program, budget);
+    Some(truth)
+}
+
+fn final_states(program: &Program, budget: Budget) -> FxHashSet<u64> {
+    let mut seen = FxHashSet::default();
+    let mut finals = FxHashSet::default();
+    let mut open = vec![State::new(program)];
+    while let Some(state) = open.pop() {
+        let options = choices(&state, budget);
+        if !options.iter().any(|(choice, forced)| *forced || choice.alt.budget().is_none()) {
+            finals.insert(state.fingerprint());
+        }
+        for (choice, forced) in options {
+            let mut next = state.clone();
+            next.step(choice, forced);
+            if seen.insert((next.fingerprint(), next.used)) {
+                open.push(next);
+            }
+        }
+    }
+    finals
+}

@@ -1,0 +1,206 @@
+//! Random toy programs: small enough for brute force, mixed enough to find what is wrong.
+
+use super::super::rng::Rng;
+use super::programs::straight;
+use super::toy::{Op, Program, Script};
+use std::rc::Rc;
+
+/// What the threads of a program may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    /// Reads, writes, CAS, fetch_add, branches on values.
+    Memory,
+    /// The same under and between mutexes, nested, with try_lock.
+    Locks,
+    /// Reader-writer locks.
+    RwLocks,
+    /// Condition variables, with and without time-outs.
+    Condvars,
+    /// Channels, weak CAS, choices.
+    Channels,
+    /// Threads that are spawned and joined.
+    Spawns,
+}
+
+pub(crate) const FAMILIES: [Family; 6] =
+    [Family::Memory, Family::Locks, Family::RwLocks, Family::Condvars, Family::Channels, Family::Spawns];
+
+const VARIABLES: u32 = 3;
+const MUTEXES: u32 = 3;
+const FIRST_MUTEX: u32 = VARIABLES;
+const CONDVAR: u32 = FIRST_MUTEX + MUTEXES;
+const CHANNEL: u32 = CONDVAR + 1;
+const OBJECTS: usize = CHANNEL as usize + 1;
+
+/// One operation, to be done only while the last result is not `unless`.
+type Guarded = (Op, Option<u64>);
+
+/// A thread of guarded operations: where a guard fails, everything up to the end of its block
+/// is skipped. `blocks[i]` is the number of operations the guard of `i` decides about.
+fn guarded(ops: Vec<(Guarded, usize)>) -> Script {
+    Rc::new(move |results| {
+        let mut last = 0;
+        let mut at = 0;
+        let mut results = results.iter();
+        loop {
+            let &((op, unless), block) = ops.get(at)?;
+            if unless == Some(last) {
+                at += block;
+                continue;
+            }
+            match results.next() {
+                Some(&result) => {
+                    last = result;
+                    at += 1;
+                }
+                None => return Some(op),
+            }
+        }
+    })
+}
+
+fn memory(rng: &mut Rng, variables: u32) -> Op {
+    let x = rng.below(variables as usize) as u32;
+    let value = 1 + rng.below(2) as u64;
+    match rng.below(20) {
+        0..9 => Op::Load(x),
+        9..15 => Op::Store(x, value),
+        15..18 => Op::Cas(x, value - 1, 2),
+        _ => Op::Add(x, 1),
+    }
+}
+
+fn mutex(rng: &mut Rng) -> u32 {
+    FIRST_MUTEX + rng.below(MUTEXES as usize) as u32
+}
+
+fn plain(op: Op) -> (Guarded, usize) {
+    ((op, None), 1)
+}
+
+/// `count` random statements of a family.
+fn body(rng: &mut Rng, family: Family, count: usize, variables: u32) -> Vec<(Guarded, usize)> {
+    let mut ops = Vec::new();
+    for _ in 0..count {
+        let special = rng.below(10) < 5;
+        match family {
+            Family::Locks if special => locks(rng, variables, &mut ops),
+            Family::RwLocks if special => rwlocks(rng, variables, &mut ops),
+            Family::Condvars if special => condvars(rng, &mut ops),
+            Family::Channels if special => ops.push(plain(match rng.below(6) {
+                0 | 1 => Op::Send(CHANNEL, 1 + rng.below(2) as u64),
+                2 => Op::Recv(CHANNEL),
+                3 => Op::TryRecv(CHANNEL),
+                4 => Op::Choose(2),
+                _ => Op::WeakCas(rng.below(variables as usize) as u32, 0, 1),
+            })),
+            _ => {
+                let unless = (rng.below(10) < 3).then(|| rng.below(3) as u64);
+                ops.push(((memory(rng, variables), unless), 1));
+            }
+        }
+    }
+    ops
+}
+
+fn locks(rng: &mut Rng, variables: u32, ops: &mut Vec<(Guarded, usize)>) {
+    let (m, inner) = (mutex(rng), mutex(rng));
+    match rng.below(4) {
+        0 => {
+            let inside = plain(memory(rng, variables));
+            ops.push(plain(Op::TryLock(m)));
+            // Skipped where the lock was not taken; the guard looks at the result of `TryLock`.
+            ops.push(((Op::Load(0), Some(0)), 3));
+            ops.push(inside);
+            ops.push(plain(Op::Unlock(m)));
+        }
+        1 if inner != m => {
+            ops.extend([plain(Op::Lock(m)), plain(Op::Lock(inner))]);
+            if rng.below(2) == 0 {
+                ops.push(plain(memory(rng, variables)));
+            }
+            ops.extend([plain(Op::Unlock(inner)), plain(Op::Unlock(m))]);
+        }
+        _ => {
+            ops.push(plain(Op::Lock(m)));
+            for _ in 0..rng.below(3) {
+                ops.push(plain(memory(rng, variables)));
+            }
+            ops.push(plain(Op::Unlock(m)));
+        }
+    }
+}
+
+fn rwlocks(rng: &mut Rng, variables: u32, ops: &mut Vec<(Guarded, usize)>) {
+    let m = FIRST_MUTEX + rng.below(2) as u32;
+    let other = FIRST_MUTEX + 2;
+    match rng.below(6) {
+        0 => ops.extend([plain(Op::TryRead(m)), ((Op::Load(0), Some(0)), 2), plain(Op::UnlockShared(m))]),
+        1 => ops.extend([plain(Op::TryLock(m)), ((Op::Store(0, 1), Some(0)), 2), plain(Op::Unlock(m))]),
+        2 | 3 => {
+            ops.push(plain(Op::ReadLock(m)));
+            if rng.below(3) == 0 {
+                ops.extend([plain(Op::Lock(other)), plain(Op::Unlock(other))]);
+            } else {
+                ops.push(plain(memory(rng, variables)));
+            }
+            ops.push(plain(Op::UnlockShared(m)));
+        }
+        4 => ops.extend([
+            plain(Op::Lock(other)),
+            plain(Op::ReadLock(m)),
+            plain(Op::UnlockShared(m)),
+            plain(Op::Unlock(other)),
+        ]),
+        _ => ops.extend([plain(Op::Lock(m)), plain(memory(rng, variables)), plain(Op::Unlock(m))]),
+    }
+}
+
+fn condvars(rng: &mut Rng, ops: &mut Vec<(Guarded, usize)>) {
+    let m = FIRST_MUTEX;
+    match rng.below(4) {
+        0 => ops.push(plain(Op::NotifyOne(CONDVAR))),
+        1 => ops.push(plain(Op::NotifyAll(CONDVAR))),
+        _ => {
+            let timed = rng.below(3) == 0;
+            ops.extend([
+                plain(Op::Lock(m)),
+                plain(Op::Enqueue(CONDVAR)),
+                plain(Op::Unlock(m)),
+                plain(Op::Sleep { condvar: CONDVAR, timed }),
+                plain(Op::Lock(m)),
+                plain(Op::Unlock(m)),
+            ]);
+        }
+    }
+}
+
+/// The program number `seed` of a family.
+pub(crate) fn program(seed: u64, family: Family) -> Program {
+    let mut rng = Rng::new(seed);
+    let threads = [2, 3, 3, 4][rng.below(4)];
+    let most = 2 + rng.below(2);
+    let variables = 1 + rng.below(VARIABLES as usize) as u32;
+    let bodies: Vec<_> = (0..threads)
+        .map(|_| {
+            let count = 1 + rng.below(most);
+            body(&mut rng, family, count, variables)
+        })
+        .collect();
+    if family != Family::Spawns {
+        return Program::new(bodies.into_iter().map(guarded).collect(), OBJECTS);
+    }
+    // The first thread spawns the others, does its part, and joins them.
+    let mut program = Program::new(Vec::new(), OBJECTS);
+    let mut main: Vec<Op> = (1..threads as u16).map(Op::Spawn).collect();
+    main.push(memory(&mut rng, variables));
+    main.extend((1..threads as u16).map(Op::Join));
+    main.push(Op::Load(0));
+    program.threads.push(straight(main));
+    for ops in bodies.into_iter().skip(1) {
+        let all = [plain(Op::Start)].into_iter().chain(ops).chain([plain(Op::Finish)]);
+        program.threads.push(guarded(all.collect()));
+    }
+    program.running = 1;
+    program
+}

@@ -1,0 +1,467 @@
+//! A small machine whose programs are known down to every state: what the engine is tested on.
+//!
+//! A thread is a function from the results of its steps so far to its next operation. All objects
+//! live in one numbered array; an object is used as a variable, a lock, a condition variable or a
+//! channel by the operations that name it.
+
+use super::super::history::mix;
+use super::super::step::*;
+use std::rc::Rc;
+
+/// One operation; every one of them yields one result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    Load(u32),
+    Store(u32, u64),
+    Add(u32, u64),
+    Cas(u32, u64, u64),
+    WeakCas(u32, u64, u64),
+    Lock(u32),
+    Unlock(u32),
+    TryLock(u32),
+    ReadLock(u32),
+    TryRead(u32),
+    UnlockShared(u32),
+    /// First part of a wait: enter the queue of the condition variable.
+    Enqueue(u32),
+    /// Second part: sleep until notified. Result 0 notified, 1 spurious, 2 timed out.
+    Sleep {
+        condvar: u32,
+        timed: bool,
+    },
+    NotifyOne(u32),
+    NotifyAll(u32),
+    Send(u32, u64),
+    Recv(u32),
+    TryRecv(u32),
+    Choose(u16),
+    Spawn(u16),
+    /// First step of a spawned thread.
+    Start,
+    /// Last step of a thread that is joined.
+    Finish,
+    Join(u16),
+}
+
+pub(crate) type Script = Rc<dyn Fn(&[u64]) -> Option<Op>>;
+
+/// Threads, of which the first `running` need no spawning, and initial values.
+#[derive(Clone)]
+pub(crate) struct Program {
+    pub(crate) threads: Vec<Script>,
+    pub(crate) running: usize,
+    pub(crate) objects: Vec<u64>,
+}
+
+impl Program {
+    pub(crate) fn new(threads: Vec<Script>, objects: usize) -> Self {
+        Program { running: threads.len(), threads, objects: vec![0; objects] }
+    }
+}
+
+const HELD: u64 = u64::MAX;
+
+#[derive(Clone, Default)]
+struct Object {
+    /// Value of a variable, holders of a lock ([`HELD`] for one exclusive holder).
+    value: u64,
+    queue: Vec<u16>,
+    items: Vec<(u64, StepIndex)>,
+}
+
+#[derive(Clone)]
+struct Thread {
+    results: Vec<u64>,
+    spawned: Option<StepIndex>,
+    notified: Option<StepIndex>,
+    finished: Option<StepIndex>,
+}
+
+/// A state of a program.
+#[derive(Clone)]
+pub(crate) struct State<'p> {
+    program: &'p Program,
+    objects: Vec<Object>,
+    threads: Vec<Thread>,
+    last: Option<ThreadId>,
+    pub(crate) used: [u16; 3],
+    pub(crate) preemptions: u32,
+    pub(crate) steps: StepIndex,
+}
+
+impl<'p> State<'p> {
+    pub(crate) fn new(program: &'p Program) -> Self {
+        let thread = |number| Thread {
+            results: Vec::new(),
+            spawned: (number < program.running).then_some(NO_STEP),
+            notified: None,
+            finished: None,
+        };
+        State {
+            program,
+            objects: program.objects.iter().map(|&value| Object { value, ..Object::default() }).collect(),
+            threads: (0..program.threads.len()).map(thread).collect(),
+            last: None,
+            used: [0; 3],
+            preemptions: 0,
+            steps: 0,
+        }
+    }
+
+    fn op(&self, thread: u16) -> Option<Op> {
+        let me = &self.threads[thread as usize];
+        me.spawned?;
+        (self.program.threads[thread as usize])(&me.results)
+    }
+
+    fn enabled(&self, thread: u16, op: Op) -> bool {
+        match op {
+            Op::Lock(m) => self.objects[m as usize].value == 0,
+            Op::ReadLock(m) => self.objects[m as usize].value != HELD,
+            Op::Sleep { .. } => self.threads[thread as usize].notified.is_some(),
+            Op::Recv(c) => !self.objects[c as usize].items.is_empty(),
+            Op::Join(t) => self.threads[t as usize].finished.is_some(),
+            _ => true,
+        }
+    }
+
+    fn costly(&self, thread: u16, op: Op) -> BudgetKinds {
+        match op {
+            Op::Sleep { timed, .. } if self.threads[thread as usize].notified.is_none() => {
+                let kinds = BudgetKinds::NONE.with(BudgetKind::Spurious);
+                if timed { kinds.with(BudgetKind::Timeout) } else { kinds }
+            }
+            Op::WeakCas(x, expected, _) if self.objects[x as usize].value == expected => {
+                BudgetKinds::NONE.with(BudgetKind::WeakFailure)
+            }
+            _ => BudgetKinds::NONE,
+        }
+    }
+
+    /// What every live thread is about to do.
+    pub(crate) fn pending(&self) -> Vec<Pending> {
+        let mut all = Vec::new();
+        for thread in 0..self.threads.len() as u16 {
+            if let Some(op) = self.op(thread) {
+                let (access, ..) = self.describe(op);
+                all.push(Pending {
+                    thread: ThreadId(thread),
+                    enabled: self.enabled(thread, op),
+                    costly_alts: self.costly(thread, op),
+                    accesses: [access, Access::NONE],
+                    site: 0,
+                    yields: false,
+                });
+            }
+        }
+        all
+    }
+
+    /// Number of free alternatives of a thread's next operation.
+    pub(crate) fn free_alts(&self, thread: ThreadId) -> u16 {
+        match self.op(thread.0) {
+            Some(Op::NotifyOne(c)) => self.objects[c as usize].queue.len().max(1) as u16,
+            Some(Op::Choose(n)) => n,
+            _ => 1,
+        }
+    }
+
+    /// The access if run now, when it is a mere read, its mode otherwise, and the state before.
+    fn describe(&self, op: Op) -> (Access, ReadsWhen, Mode, u64) {
+        let value = |x: u32| self.objects[x as usize].value;
+        let (object, reads_when, mode, before) = match op {
+            Op::Load(x) => (x, ReadsWhen::Never, Mode::Read, value(x)),
+            Op::Store(x, _) | Op::Add(x, _) => (x, ReadsWhen::Never, Mode::Write, value(x)),
+            Op::Cas(x, expected, _) | Op::WeakCas(x, expected, _) => {
+                (x, ReadsWhen::StateIsNot(expected), Mode::Write, value(x))
+            }
+            Op::Lock(m) => (m, ReadsWhen::Never, Mode::Acquire, value(m)),
+            Op::Unlock(m) => (m, ReadsWhen::Never, Mode::Release, value(m)),
+            Op::TryLock(m) => (m, ReadsWhen::StateIsNot(0), Mode::TryAcquire, value(m)),
+            Op::ReadLock(m) => (m, ReadsWhen::Never, Mode::AcquireShared, value(m)),
+            Op::TryRead(m) => (m, ReadsWhen::StateIs(HELD), Mode::TryAcquireShared, value(m)),
+            Op::UnlockShared(m) => (m, ReadsWhen::Never, Mode::ReleaseShared, value(m)),
+            Op::Enqueue(c) | Op::Sleep { condvar: c, .. } => {
+                let waiters = self.objects[c as usize].queue.len() as u64;
+                let mode = if matches!(op, Op::Enqueue(_)) { Mode::Write } else { Mode::None };
+                (c, ReadsWhen::Never, mode, waiters)
+            }
+            Op::NotifyOne(c) | Op::NotifyAll(c) => {
+                let waiters = self.objects[c as usize].queue.len() as u64;
+                (c, ReadsWhen::StateIs(0), Mode::Write, waiters)
+            }
+            Op::Send(c, _) | Op::Recv(c) | Op::TryRecv(c) => {
+                let items = self.objects[c as usize].items.len() as u64;
+                match op {
+                    Op::Send(..) => (c, ReadsWhen::Never, Mode::Write, items),
+                    Op::Recv(_) => (c, ReadsWhen::Never, Mode::AwaitWrite, items),
+                    _ => (c, ReadsWhen::StateIs(0), Mode::Write, items),
+                }
+            }
+            Op::Choose(_) | Op::Spawn(_) | Op::Start | Op::Finish | Op::Join(_) => {
+                return (Access::NONE, ReadsWhen::Never, Mode::None, 0);
+            }
+        };
+        let reads = match reads_when {
+            ReadsWhen::Never => false,
+            ReadsWhen::StateIs(state) => before == state,
+            ReadsWhen::StateIsNot(state) => before != state,
+        };
+        let now = if reads { Mode::Read } else { mode };
+        (Access::new(ObjectId(object), now), reads_when, mode, before)
+    }
+
+    /// Runs the next operation of a thread.
+    pub(crate) fn step(&mut self, choice: Choice, forced: bool) -> Event {
+        let thread = choice.thread.0;
+        let op = self.op(thread).expect("the thread has an operation");
+        let mut event = Event::of(choice.thread);
+        event.alt = choice.alt;
+        let previous = self.last.filter(|last| self.op(last.0).is_some_and(|op| self.enabled(last.0, op)));
+        event.previous_enabled = previous.is_some();
+        if previous.is_some_and(|last| last != choice.thread) {
+            self.preemptions += 1;
+        }
+        event.free_alts = self.free_alts(choice.thread);
+        event.costly_alts = match op {
+            Op::Sleep { timed, .. } => {
+                let kinds = BudgetKinds::NONE.with(BudgetKind::Spurious);
+                if timed { kinds.with(BudgetKind::Timeout) } else { kinds }
+            }
+            _ => self.costly(thread, op),
+        };
+        event.forced = forced;
+        let (access, reads_when, full_mode, before) = self.describe(op);
+        event.accesses[0] = access;
+        (event.reads_when, event.full_mode, event.before) = (reads_when, full_mode, before);
+        if let (Some(kind), false) = (choice.alt.budget(), forced) {
+            self.used[kind as usize] += 1;
+        }
+        let result = self.effect(thread, op, &mut event);
+        self.threads[thread as usize].results.push(result);
+        self.last = Some(choice.thread);
+        self.steps += 1;
+        event
+    }
+
+    fn effect(&mut self, thread: u16, op: Op, event: &mut Event) -> u64 {
+        let step = self.steps;
+        let changed = event.accesses[0].mode != Mode::Read;
+        let object = event.accesses[0].object;
+        let mut nothing = Object::default();
+        let on = if object == ObjectId::NONE { &mut nothing } else { &mut self.objects[object.0 as usize] };
+        match op {
+            Op::Load(_) => on.value,
+            Op::Store(_, value) => {
+                on.value = value;
+                0
+            }
+            Op::Add(_, k) => {
+                on.value += k;
+                on.value - k
+            }
+            Op::Cas(_, _, new) | Op::WeakCas(_, _, new) => {
+                let seen = on.value;
+                if event.alt == Alt::WEAK_FAILURE {
+                    event.accesses[0].mode = Mode::Read;
+                    return seen ^ HELD;
+                }
+                if changed {
+                    on.value = new;
+                }
+                seen
+            }
+            Op::Lock(_) => {
+                on.value = HELD;
+                0
+            }
+            Op::TryLock(_) => {
+                if changed {
+                    on.value = HELD;
+                }
+                u64::from(changed)
+            }
+            Op::Unlock(_) => {
+                on.value = 0;
+                0
+            }
+            Op::ReadLock(_) | Op::TryRead(_) => {
+                if changed {
+                    on.value += 1;
+                }
+                u64::from(changed)
+            }
+            Op::UnlockShared(_) => {
+                on.value -= 1;
+                0
+            }
+            Op::Enqueue(_) => {
+                on.queue.push(thread);
+                0
+            }
+            Op::Sleep { .. } => match event.alt {
+                Alt::DEFAULT => {
+                    // The notify took it out of the queue: nothing is left to race about.
+                    event.accesses[0] = Access::NONE;
+                    event.enabler = self.threads[thread as usize].notified.take().expect("notified");
+                    0
+                }
+                alt => {
+                    event.accesses[0].mode = Mode::Write;
+                    on.queue.retain(|&waiter| waiter != thread);
+                    if alt == Alt::SPURIOUS { 1 } else { 2 }
+                }
+            },
+            Op::NotifyOne(_) => {
+                if changed {
+                    let woken = on.queue.remove(event.alt.0 as usize);
+                    self.threads[woken as usize].notified = Some(step);
+                }
+                0
+            }
+            Op::NotifyAll(_) => {
+                for woken in std::mem::take(&mut on.queue) {
+                    self.threads[woken as usize].notified = Some(step);
+                }
+                0
+            }
+            Op::Send(_, value) => {
+                on.items.push((value, step));
+                0
+            }
+            Op::Recv(_) => {
+                let (value, sent) = on.items.remove(0);
+                event.enabler = sent;
+                value
+            }
+            Op::TryRecv(_) => {
+                if changed {
+                    on.items.remove(0).0
+                } else {
+                    0
+                }
+            }
+            Op::Choose(_) => u64::from(event.alt.0),
+            Op::Spawn(child) => {
+                self.threads[child as usize].spawned = Some(step);
+                0
+            }
+            Op::Start => {
+                event.enabler = self.threads[thread as usize].spawned.expect("spawned");
+                0
+            }
+            Op::Finish => {
+                self.threads[thread as usize].finished = Some(step);
+                0
+            }
+            Op::Join(child) => {
+                event.enabler = self.threads[child as usize].finished.expect("finished");
+                0
+            }
+        }
+    }
+
+    /// A number equal for equal states; budgets used and positions of steps do not count.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hash = 0;
+        let mut add = |value: u64| hash = mix(hash ^ value);
+        for object in &self.objects {
+            add(object.value);
+            add(object.queue.len() as u64);
+            object.queue.iter().for_each(|&waiter| add(u64::from(waiter)));
+            add(object.items.len() as u64);
+            object.items.iter().for_each(|&(value, _)| add(value));
+        }
+        for thread in &self.threads {
+            add(thread.results.len() as u64);
+            thread.results.iter().for_each(|&result| add(result));
+            add(u64::from(thread.notified.is_some()));
+        }
+        hash
+    }
+
+    /// The time-out that fires when nothing else can run.
+    pub(crate) fn forced_timeout(pending: &[Pending]) -> Option<ThreadId> {
+        pending
+            .iter()
+            .find(|pending| pending.costly_alts.contains(BudgetKind::Timeout))
+            .map(|pending| pending.thread)
+    }
+}
+
+/// Runs plans on a program.
+pub(crate) struct Toy {
+    pub(crate) program: Program,
+    /// Fingerprint of the state at the end of the last run.
+    pub(crate) final_state: u64,
+    /// Preemptions of the last run.
+    pub(crate) preemptions: u32,
+}
+
+impl Toy {
+    pub(crate) fn new(program: Program) -> Self {
+        Toy { program, final_state: 0, preemptions: 0 }
+    }
+}
+
+impl Model for Toy {
+    fn run(&mut self, plan: &Plan, mut guide: Option<&mut dyn Guide>, trace: &mut Trace) {
+        trace.clear();
+        let mut state = State::new(&self.program);
+        let mut deltas = plan.deltas.iter().peekable();
+        loop {
+            let pending = state.pending();
+            let step = state.steps;
+            let by_default = || {
+                let enabled = |thread| pending.iter().find(|p| p.thread == thread && p.enabled);
+                let on = state.last.and_then(enabled).or_else(|| pending.iter().find(|p| p.enabled));
+                match on {
+                    Some(next) => Some((Choice { thread: next.thread, alt: Alt::DEFAULT }, false)),
+                    None => State::forced_timeout(&pending)
+                        .map(|thread| (Choice { thread, alt: Alt::TIMEOUT }, true)),
+                }
+            };
+            let mut decision = match deltas.next_if(|delta| delta.step == step) {
+                Some(delta) => Some((delta.choice, false)),
+                None => by_default(),
+            };
+            if let (true, true, Some(guide)) = (step >= plan.prefix, decision.is_some(), &mut guide) {
+                match guide.choose(step, state.last, &pending) {
+                    Decision::Default => {}
+                    Decision::Take(choice) => decision = Some((choice, false)),
+                    Decision::Stop => {
+                        trace.end = End::Stopped;
+                        trace.pending = pending;
+                        return;
+                    }
+                }
+            }
+            let Some((choice, mut forced)) = decision else {
+                trace.pending = pending;
+                break;
+            };
+            if let Some(defaults) = by_default() {
+                forced |= defaults.1 && defaults.0 == choice;
+            }
+            let possible = pending.iter().any(|p| {
+                p.thread == choice.thread
+                    && match choice.alt.budget() {
+                        Some(kind) => p.costly_alts.contains(kind),
+                        None => p.enabled && choice.alt.0 < state.free_alts(choice.thread),
+                    }
+            });
+            if !possible {
+                trace.end = End::Diverged(step);
+                trace.pending = pending;
+                return;
+            }
+            let event = state.step(choice, forced);
+            if let Some(guide) = &mut guide {
+                guide.executed(step, &event);
+            }
+            trace.events.push(event);
+        }
+        self.final_state = state.fingerprint();
+        self.preemptions = state.preemptions;
+    }
+}

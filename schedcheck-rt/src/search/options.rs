@@ -1,0 +1,64 @@
+//! What the caller may ask of a search.
+
+use super::priority::{Places, Priority};
+use super::step::Budget;
+use std::fmt;
+
+/// How executions that cannot show anything new are avoided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reduction {
+    /// One execution per happens-before class.
+    #[default]
+    Optimal,
+    /// Source sets and sleep sets.
+    Source,
+    /// Backtracking points as in Flanagan and Godefroid 2005, and sleep sets.
+    Classic,
+    /// Every schedule.
+    None,
+}
+
+/// What to search and how.
+pub struct Options {
+    /// Priority functions, most important first. None of them: depth-first.
+    pub priority: Vec<Priority>,
+    /// Only schedules with at most so many preemptions.
+    pub bound: Option<u32>,
+    /// How to avoid repetition; a bounded search has its own way.
+    pub reduction: Reduction,
+    /// How many costly alternatives one execution may take.
+    pub budget: Budget,
+    /// Seed of the random runs.
+    pub seed: u64,
+    /// How many random runs to mix in at the beginning.
+    pub seed_runs: u32,
+    /// What `method` and `var` need to know.
+    pub places: Option<Box<dyn Places>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            priority: vec![Priority::ModifiedDpor, Priority::Preemptions],
+            bound: None,
+            reduction: Reduction::Optimal,
+            budget: Budget::default(),
+            seed: 0,
+            seed_runs: 0,
+            places: None,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("priority", &self.priority)
+            .field("bound", &self.bound)
+            .field("reduction", &self.reduction)
+            .field("budget", &self.budget)
+            .field("seed", &self.seed)
+            .field("seed_runs", &self.seed_runs)
+            .finish_non_exhaustive()
+    }
+}

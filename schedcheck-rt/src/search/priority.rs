@@ -1,0 +1,203 @@
+//! Priority functions: which of the pending executions comes first (GAMBIT section 4).
+//!
+//! Any function is admissible: it changes the order of the search, never what is covered.
+
+use super::fringe::{MAX_PRIORITIES, Rank};
+use super::rng::Rng;
+use super::step::{Choice, ObjectId, StepIndex, Trace};
+use std::fmt;
+
+/// A pending execution as priority functions see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// The execution it was found in.
+    pub trace: &'a Trace,
+    /// The step at which it departs from that execution.
+    pub step: StepIndex,
+    /// What it does there.
+    pub choice: Choice,
+    /// Preemptions of the new schedule.
+    pub preemptions: u32,
+    /// Dynamic partial-order reduction would not have added it.
+    pub redundant: bool,
+    /// Reduction adds it only to be on the safe side.
+    pub conservative: bool,
+    /// It is in the sleep set, and choosing it is a preemption.
+    pub asleep: bool,
+}
+
+/// A priority function of one's own.
+pub trait Prioritize {
+    /// Smaller runs first.
+    fn rank(&mut self, candidate: &Candidate<'_>) -> i32;
+}
+
+/// What `method` and `var` need to know about places in the program.
+pub trait Places {
+    /// Whether the operation at `site` was called, directly or not, from a method of this name.
+    fn in_method(&self, site: u32, name: &str) -> bool;
+    /// Whether the object has this name.
+    fn is_named(&self, object: ObjectId, name: &str) -> bool;
+}
+
+/// The built-in priority functions, and a door for others.
+pub enum Priority {
+    /// `pb`: fewest preemptions.
+    Preemptions,
+    /// `dpor`: what partial-order reduction asks for.
+    Dpor,
+    /// `mdpor`: as `dpor`, but not what it asks for only to be on the safe side.
+    ModifiedDpor,
+    /// `ss`: what sleep sets do not rule out.
+    Sleep,
+    /// `rand`, `rand:SEED`.
+    Random(Rng),
+    /// `dfs`: deepest branching point.
+    Deepest,
+    /// `bfs`: shallowest branching point.
+    Shallowest,
+    /// `method:NAME`: preempted and preempting operation in the method, then one of them.
+    Method(String),
+    /// `var:NAME`: the same for the objects they use.
+    Variable(String),
+    /// A function of one's own.
+    Custom(Box<dyn Prioritize>),
+}
+
+const NAMES: &str = "pb, dpor, mdpor, ss, rand, rand:SEED, dfs, bfs, method:NAME, var:NAME";
+
+impl fmt::Debug for Priority {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Priority::Preemptions => "pb",
+            Priority::Dpor => "dpor",
+            Priority::ModifiedDpor => "mdpor",
+            Priority::Sleep => "ss",
+            Priority::Random(_) => "rand",
+            Priority::Deepest => "dfs",
+            Priority::Shallowest => "bfs",
+            Priority::Method(name) => return write!(f, "method:{name}"),
+            Priority::Variable(name) => return write!(f, "var:{name}"),
+            Priority::Custom(_) => "custom",
+        };
+        f.write_str(name)
+    }
+}
+
+/// Reads a list such as `mdpor,pb` or `rand:7`.
+///
+/// # Errors
+/// Says which name is wrong and which ones there are.
+pub fn parse(list: &str) -> Result<Vec<Priority>, String> {
+    let priorities: Vec<_> = list.split(',').map(|name| parse_one(name.trim())).collect::<Result<_, _>>()?;
+    if priorities.len() > MAX_PRIORITIES {
+        return Err(format!("at most {MAX_PRIORITIES} priorities can be combined, not {}", priorities.len()));
+    }
+    Ok(priorities)
+}
+
+fn parse_one(name: &str) -> Result<Priority, String> {
+    let (kind, argument) = match name.split_once(':') {
+        Some((kind, argument)) => (kind, Some(argument)),
+        None => (name, None),
+    };
+    let plain = |priority: Priority| match argument {
+        None => Ok(priority),
+        Some(argument) => Err(format!("priority `{kind}` takes no argument, but `:{argument}` was given")),
+    };
+    let named = |what: &str| match argument.filter(|argument| !argument.is_empty()) {
+        Some(argument) => Ok(argument.to_owned()),
+        None => Err(format!("priority `{kind}` needs a {what}, as in `{kind}:NAME`")),
+    };
+    match kind {
+        "pb" => plain(Priority::Preemptions),
+        "dpor" => plain(Priority::Dpor),
+        "mdpor" => plain(Priority::ModifiedDpor),
+        "ss" => plain(Priority::Sleep),
+        "dfs" => plain(Priority::Deepest),
+        "bfs" => plain(Priority::Shallowest),
+        "rand" => {
+            let seed = argument.unwrap_or("0");
+            let seed: u64 =
+                seed.parse().map_err(|_| format!("the seed of `rand` must be a number, not `{seed}`"))?;
+            Ok(Priority::Random(Rng::new(seed)))
+        }
+        "method" => named("method").map(Priority::Method),
+        "var" => named("variable").map(Priority::Variable),
+        _ => Err(format!("unknown priority `{name}`; there are {NAMES}, combined by commas")),
+    }
+}
+
+/// Ranks a candidate by every function of the list.
+pub(super) fn rank(
+    priorities: &mut [Priority],
+    places: Option<&dyn Places>,
+    candidate: &Candidate<'_>,
+) -> Rank {
+    let mut ranks = Rank::default();
+    for (rank, priority) in ranks.iter_mut().zip(priorities) {
+        *rank = priority.rank(places, candidate);
+    }
+    ranks
+}
+
+impl Priority {
+    fn rank(&mut self, places: Option<&dyn Places>, candidate: &Candidate<'_>) -> i32 {
+        match self {
+            Priority::Preemptions => candidate.preemptions.min(i32::MAX as u32) as i32,
+            Priority::Dpor => i32::from(candidate.redundant),
+            Priority::ModifiedDpor => {
+                if candidate.redundant {
+                    2
+                } else {
+                    i32::from(candidate.conservative)
+                }
+            }
+            Priority::Sleep => i32::from(candidate.asleep),
+            Priority::Random(rng) => (rng.next() >> 33) as i32,
+            Priority::Deepest => -(candidate.step as i32),
+            Priority::Shallowest => candidate.step as i32,
+            Priority::Method(name) => involved(candidate, |trace, step| {
+                places.is_some_and(|places| places.in_method(trace.events[step].site, name))
+            }),
+            Priority::Variable(name) => involved(candidate, |trace, step| {
+                let accesses = trace.events[step].accesses;
+                places.is_some_and(|p| accesses.iter().any(|access| p.is_named(access.object, name)))
+            }),
+            Priority::Custom(function) => function.rank(candidate),
+        }
+    }
+}
+
+/// 0 if both the preempted and the preempting operation match, 1 if one does, 2 if none.
+fn involved(candidate: &Candidate<'_>, matches: impl Fn(&Trace, usize) -> bool) -> i32 {
+    let events = &candidate.trace.events;
+    let step = candidate.step as usize;
+    let preempted = step < events.len() && matches(candidate.trace, step);
+    let later = events.iter().skip(step).position(|event| event.thread == candidate.choice.thread);
+    let preempting = later.is_some_and(|offset| matches(candidate.trace, step + offset));
+    2 - i32::from(preempted) - i32::from(preempting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_in_order() {
+        let names = |list| format!("{:?}", parse(list).unwrap());
+        assert_eq!(names("mdpor,pb"), "[mdpor, pb]");
+        assert_eq!(names("rand:7"), "[rand]");
+        assert_eq!(names("method:push, var:HEAD"), "[method:push, var:HEAD]");
+    }
+
+    #[test]
+    fn errors_say_what_would_have_been_right() {
+        let error = |list| parse(list).unwrap_err();
+        assert!(error("dporr").contains("there are pb, dpor, mdpor"));
+        assert!(error("rand:x").contains("must be a number"));
+        assert!(error("pb:3").contains("takes no argument"));
+        assert!(error("method").contains("method:NAME"));
+        assert!(error("pb,pb,pb,pb,pb").contains("at most 4"));
+    }
+}

@@ -1,0 +1,324 @@
+//! What could have gone differently in one execution: its races and its untaken alternatives.
+//!
+//! A race is a pair of dependent steps of different threads, unordered but for their own conflict
+//! (algorithm of Flanagan and Godefroid 2005, in the form of Abdulla et al. 2014). Every race and
+//! every alternative becomes a [`Reversal`]: "before step `at`, without what depends on it, do this
+//! operation". The rules:
+//!
+//! * A step that never blocks races with the accesses it directly follows.
+//! * Taking a lock races with the last exclusive acquisition, and an exclusive one also with the
+//!   shared acquisitions since; never with a release, which is what enabled it.
+//! * An awaiting step is ordered after its enabler, so only later conflicts remain.
+//! * A blocked operation that only names its object ([`Mode::None`]) competes with nobody.
+//! * Threads blocked for ever at the end race with their pending operation: without this rule
+//!   deadlocks are missed.
+//! * A forced time-out depends on everything before it; reversed, it becomes an ordinary one.
+//! * Free alternatives, and costly ones of a step that was not blocked, can be taken in place of
+//!   the step. Costly alternatives of a blocked step can be taken before its enabler, at the end of
+//!   the execution, and instead of a forced time-out that fired meanwhile.
+//!
+//! Candidates that happen before another candidate are dropped: reversing the later one first
+//! leads to an execution in which the earlier race is found again.
+
+use super::dependence::{Class, class};
+use super::history::{History, NO_LINK, thread_count};
+use super::step::*;
+
+/// An operation to be done before step `at` of an execution, after all steps behind `at` that do
+/// not depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Reversal {
+    /// The step that must come later or not at all; the number of steps for "at the end".
+    pub at: StepIndex,
+    /// The operation.
+    pub choice: Choice,
+    /// Its accesses, predicted.
+    pub accesses: [Access; 2],
+    /// The step that must stay before it, if any.
+    pub enabler: StepIndex,
+    /// The executed step it stands for; [`NO_STEP`] if it was never executed.
+    pub instead_of: StepIndex,
+    /// It takes an object exclusively that was held shared: sharers must have left.
+    pub excludes_sharers: bool,
+}
+
+/// Finds all reversals of one execution. Reused between executions.
+#[derive(Debug, Default)]
+pub struct Races {
+    candidates: Vec<StepIndex>,
+    found: Vec<Reversal>,
+    forced: Vec<StepIndex>,
+}
+
+impl Races {
+    /// Reads `trace` into `history` and returns what could have gone differently.
+    pub fn find(&mut self, trace: &Trace, history: &mut History) -> &[Reversal] {
+        self.found.clear();
+        self.forced.clear();
+        history.start(thread_count(trace));
+        for (step, event) in trace.events.iter().enumerate() {
+            let row = step * history.threads();
+            history.begin(event);
+            self.collect(history, &trace.events, event.thread, &event.accesses, event.forced, row);
+            self.races_of_step(trace, event, step as StepIndex);
+            history.finish(event);
+            if event.forced {
+                self.forced.push(step as StepIndex);
+            }
+        }
+        for pending in &trace.pending {
+            if !pending.enabled || trace.end != End::Passed {
+                let row = history.open_probe(pending.thread, NO_STEP);
+                self.collect(history, &trace.events, pending.thread, &pending.accesses, false, row);
+                history.close_probe(row);
+                self.races_of_blocked(trace, pending);
+            }
+        }
+        self.alternatives(trace, history);
+        &self.found
+    }
+
+    /// Gathers the immediate competitors of an operation whose clock is the open row.
+    fn collect(
+        &mut self,
+        history: &mut History,
+        events: &[Event],
+        thread: ThreadId,
+        accesses: &[Access; 2],
+        forced: bool,
+        row: usize,
+    ) {
+        self.candidates.clear();
+        if forced {
+            for other in 0..history.threads() {
+                if let Some(&last) = history.of_thread(ThreadId(other as u16)).last() {
+                    self.candidates.push(last);
+                }
+            }
+        } else {
+            for access in accesses {
+                if access.object != ObjectId::NONE {
+                    self.competitors(history, *access);
+                }
+            }
+        }
+        if self.candidates.is_empty() {
+            return;
+        }
+        let clock = history.row(row);
+        self.candidates.retain(|&step| {
+            let other = events[step as usize].thread;
+            other != thread && clock[other.0 as usize] < history.index(step)
+        });
+        if self.candidates.len() > 1 {
+            self.drop_dominated(history, events);
+        }
+    }
+
+    fn competitors(&mut self, history: &mut History, access: Access) {
+        let object = history.object(access.object);
+        match access.mode {
+            Mode::None => {}
+            Mode::Acquire | Mode::AcquireShared => {
+                if object.exclusive != NO_STEP {
+                    self.candidates.push(object.exclusive);
+                }
+                let mut link = if access.mode == Mode::Acquire { object.shared } else { NO_LINK };
+                while link != NO_LINK {
+                    self.candidates.push(link / 2);
+                    link = history.next_shared(link);
+                }
+            }
+            mode => {
+                let mut link = object.predecessors(mode);
+                while link != NO_LINK {
+                    self.candidates.push(link / 2);
+                    link = history.next_in_group(link);
+                }
+            }
+        }
+    }
+
+    fn drop_dominated(&mut self, history: &History, events: &[Event]) {
+        self.candidates.sort_unstable();
+        self.candidates.dedup();
+        let mut at = 0;
+        while at < self.candidates.len() {
+            let step = self.candidates[at];
+            let thread = events[step as usize].thread;
+            if self.candidates[at + 1..].iter().any(|&later| history.before(step, thread, later)) {
+                self.candidates.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    fn races_of_step(&mut self, trace: &Trace, event: &Event, step: StepIndex) {
+        for &at in &self.candidates {
+            let first = &trace.events[at as usize];
+            let costly = event.alt.budget().is_some();
+            let alt = if costly { event.alt } else { Alt::DEFAULT };
+            self.found.push(Reversal {
+                at,
+                choice: Choice { thread: event.thread, alt },
+                accesses: if costly { event.accesses } else { predict(event, first) },
+                enabler: event.enabler,
+                instead_of: step,
+                excludes_sharers: excludes_sharers(&event.accesses, first),
+            });
+        }
+    }
+
+    fn races_of_blocked(&mut self, trace: &Trace, pending: &Pending) {
+        for &at in &self.candidates {
+            self.found.push(Reversal {
+                at,
+                choice: Choice { thread: pending.thread, alt: Alt::DEFAULT },
+                accesses: pending.accesses,
+                enabler: NO_STEP,
+                instead_of: NO_STEP,
+                excludes_sharers: excludes_sharers(&pending.accesses, &trace.events[at as usize]),
+            });
+        }
+    }
+
+    fn alternatives(&mut self, trace: &Trace, history: &History) {
+        for (step, event) in trace.events.iter().enumerate() {
+            let step = step as StepIndex;
+            if event.free_alts > 1 && event.alt.budget().is_none() {
+                for alt in (0..event.free_alts).map(Alt).filter(|&alt| alt != event.alt) {
+                    self.found.push(instead(step, event, alt, event.accesses));
+                }
+            }
+            if event.costly_alts == BudgetKinds::NONE {
+                continue;
+            }
+            if event.enabler == NO_STEP {
+                for alt in event.costly_alts.alternatives().filter(|&alt| alt != event.alt) {
+                    let accesses = costly_accesses(alt, &event.accesses);
+                    self.found.push(instead(step, event, alt, accesses));
+                }
+            } else if waited_for(history, trace, step) {
+                let enabler = &trace.events[event.enabler as usize];
+                for alt in event.costly_alts.alternatives() {
+                    let object = [enabler.accesses[0], Access::NONE];
+                    let mut reversal = instead(step, event, alt, costly_accesses(alt, &object));
+                    reversal.at = event.enabler;
+                    reversal.enabler = NO_STEP;
+                    self.found.push(reversal);
+                }
+            }
+        }
+        for pending in &trace.pending {
+            for alt in pending.costly_alts.alternatives() {
+                let accesses = costly_accesses(alt, &pending.accesses);
+                let choice = Choice { thread: pending.thread, alt };
+                self.found.push(never_executed(trace.events.len() as StepIndex, choice, accesses));
+            }
+        }
+        for forced in 0..self.forced.len() {
+            self.instead_of_forced(trace, history, self.forced[forced]);
+        }
+    }
+
+    /// Other waits that could have ended where a time-out was forced.
+    fn instead_of_forced(&mut self, trace: &Trace, history: &History, step: StepIndex) {
+        let fired = trace.events[step as usize].thread;
+        for thread in (0..history.threads() as u16).map(ThreadId).filter(|&t| t != fired) {
+            let steps = history.of_thread(thread);
+            let next = steps.partition_point(|&other| other < step);
+            let (kinds, accesses) = match steps.get(next) {
+                Some(&next) => {
+                    let event = &trace.events[next as usize];
+                    let cause = match event.enabler {
+                        NO_STEP => event,
+                        enabler => &trace.events[enabler as usize],
+                    };
+                    (event.costly_alts, [cause.accesses[0], Access::NONE])
+                }
+                None => match trace.pending.iter().find(|pending| pending.thread == thread) {
+                    Some(pending) => (pending.costly_alts, pending.accesses),
+                    None => continue,
+                },
+            };
+            for alt in kinds.alternatives() {
+                let choice = Choice { thread, alt };
+                self.found.push(never_executed(step, choice, costly_accesses(alt, &accesses)));
+            }
+        }
+    }
+}
+
+fn instead(step: StepIndex, event: &Event, alt: Alt, accesses: [Access; 2]) -> Reversal {
+    Reversal {
+        at: step,
+        choice: Choice { thread: event.thread, alt },
+        accesses,
+        enabler: event.enabler,
+        instead_of: step,
+        excludes_sharers: false,
+    }
+}
+
+fn never_executed(at: StepIndex, choice: Choice, accesses: [Access; 2]) -> Reversal {
+    Reversal { at, choice, accesses, enabler: NO_STEP, instead_of: NO_STEP, excludes_sharers: false }
+}
+
+/// Whether the thread of `step` was already waiting when the step's enabler came.
+fn waited_for(history: &History, trace: &Trace, step: StepIndex) -> bool {
+    let thread = trace.events[step as usize].thread;
+    let enabler = trace.events[step as usize].enabler;
+    let mine = history.index(step) as usize;
+    mine < 2 || {
+        let previous = history.of_thread(thread)[mine - 2];
+        !history.before(enabler, trace.events[enabler as usize].thread, previous)
+    }
+}
+
+fn excludes_sharers(accesses: &[Access; 2], first: &Event) -> bool {
+    accesses.iter().any(|access| {
+        access.mode == Mode::Acquire
+            && first
+                .accesses
+                .iter()
+                .any(|other| other.object == access.object && class(other.mode) == Class::Shared)
+    })
+}
+
+/// The accesses of a costly alternative: a weak failure observes, giving up a wait changes the
+/// queue.
+fn costly_accesses(alt: Alt, accesses: &[Access; 2]) -> [Access; 2] {
+    let mode = if alt == Alt::WEAK_FAILURE { Mode::Read } else { Mode::Write };
+    accesses.map(|access| match access.object {
+        ObjectId::NONE => Access::NONE,
+        object => Access::new(object, mode),
+    })
+}
+
+/// The accesses `second` will make when it runs before `first`.
+///
+/// Whatever runs between them then leaves their object as `first` found it, except that shared
+/// holders and marks commute and may come and go; there only "still held by `first`" is known.
+fn predict(second: &Event, first: &Event) -> [Access; 2] {
+    let mut accesses = second.accesses;
+    let object = accesses[0].object;
+    let touched = first.accesses.iter().position(|access| access.object == object);
+    let (Some(slot), false) = (touched, second.reads_when == ReadsWhen::Never) else {
+        return accesses;
+    };
+    let reads_when = |state| match second.reads_when {
+        ReadsWhen::Never => false,
+        ReadsWhen::StateIs(reads) => state == reads,
+        ReadsWhen::StateIsNot(full) => state != full,
+    };
+    let reads = match (slot, class(first.accesses[slot].mode)) {
+        (0, Class::Read | Class::Total) => reads_when(first.before),
+        (0, Class::Shared) => {
+            first.accesses[0].mode == Mode::ReleaseShared && second.reads_when == ReadsWhen::StateIsNot(0)
+        }
+        _ => false,
+    };
+    accesses[0].mode = if reads { Mode::Read } else { second.full_mode };
+    accesses
+}

@@ -1,0 +1,114 @@
+//! The engine against published counts and against brute force.
+
+use super::engine::Search;
+use super::models::brute::truth;
+use super::models::programs::*;
+use super::models::random::{FAMILIES, Family, program};
+use super::models::toy::{Program, Toy};
+use super::options::Options;
+use super::priority;
+use super::step::{Budget, Model, Trace};
+use rustc_hash::FxHashSet;
+
+struct Found {
+    executions: u64,
+    traces: u64,
+    diverged: u64,
+    classes: FxHashSet<u64>,
+    finals: FxHashSet<u64>,
+}
+
+fn explore(program: &Program, options: Options) -> Found {
+    let mut toy = Toy::new(program.clone());
+    let mut search = Search::new(options);
+    let mut trace = Trace::default();
+    let (mut classes, mut finals) = (FxHashSet::default(), FxHashSet::default());
+    while let Some(order) = search.next() {
+        toy.run(order.plan, order.guide, &mut trace);
+        let learned = search.learn(&trace);
+        classes.insert(learned.signature);
+        finals.insert(toy.final_state);
+    }
+    let stats = search.stats();
+    assert!(stats.complete);
+    Found { executions: stats.executions, traces: stats.traces, diverged: stats.diverged, classes, finals }
+}
+
+fn by(priorities: &str) -> Options {
+    Options { priority: priority::parse(priorities).unwrap(), ..Options::default() }
+}
+
+/// Executions of the optimal search, which must be as many as classes.
+fn count(program: &Program) -> u64 {
+    let found = explore(program, Options::default());
+    assert_eq!(found.executions, found.traces, "a class was executed twice");
+    found.executions
+}
+
+#[test]
+fn counts_of_memory_programs() {
+    let counts = |f: fn(u64) -> Program, from: u64, to: u64| -> Vec<u64> {
+        (from..=to).map(|n| count(&f(n))).collect()
+    };
+    assert_eq!(counts(readers, 2, 8), [4, 8, 16, 32, 64, 128, 256]);
+    assert_eq!(counts(lastzero, 2, 7), [5, 12, 28, 64, 144, 320]);
+    assert_eq!(counts(casrot, 2, 7), [2, 5, 14, 43, 144, 523]);
+    assert_eq!(counts(inc, 2, 3), [4, 36]);
+    assert_eq!(counts(|n| fetch_add(n, 1), 2, 5), [2, 6, 24, 120]);
+    assert_eq!(counts(|n| store_buffers(n as u32), 2, 5), [3, 7, 15, 31]);
+    assert_eq!(counts(|n| fib_bench(n as usize), 1, 2), [11, 140]);
+    assert_eq!(count(&fetch_add(2, 3)), 20);
+    assert_eq!(counts(indexer, 11, 13), [1, 8, 64]);
+}
+
+#[test]
+fn counts_of_lock_programs() {
+    let counts = |f: fn(u64) -> Program, from: u64, to: u64| -> Vec<u64> {
+        (from..=to).map(|n| count(&f(n))).collect()
+    };
+    assert_eq!(counts(|n| lockinc(n, 1), 2, 5), [2, 6, 24, 120]);
+    assert_eq!(count(&lockinc(3, 2)), 90);
+    assert_eq!(counts(filesystem, 13, 18), [1, 2, 4, 8, 16, 32]);
+    assert_eq!(counts(|n| philosophers(n as u32), 2, 6), [3, 7, 15, 31, 63]);
+}
+
+const ORDERS: [&str; 7] = ["dfs", "bfs", "pb", "rand:1", "rand:2", "mdpor,pb", "ss,pb,rand:3"];
+
+/// Compares all orders with brute force. Returns classes and executions beyond one per class.
+fn compare(seed: u64, family: Family, budget: Budget) -> Option<(u64, u64)> {
+    let program = program(seed, family);
+    let truth = truth(&program, budget, 3000)?;
+    assert_eq!(truth.finals, truth.finals_by_state, "{family:?} {seed}: dependence loses states");
+    let classes: FxHashSet<u64> = truth.classes.keys().copied().collect();
+    let mut surplus = 0;
+    for order in ORDERS {
+        let found = explore(&program, Options { budget, ..by(order) });
+        let missing = classes.difference(&found.classes).count();
+        let invented = found.classes.difference(&classes).count();
+        assert_eq!(
+            (missing, invented, found.diverged),
+            (0, 0, 0),
+            "{family:?} {seed} by {order}: missing, invented, diverged of {}",
+            classes.len()
+        );
+        assert_eq!(found.finals, truth.finals, "{family:?} {seed} by {order}: final states");
+        surplus += found.executions - found.traces;
+    }
+    Some((classes.len() as u64, surplus))
+}
+
+#[test]
+fn random_programs_agree_with_brute_force() {
+    let none = Budget { spurious: 0, timeouts: 0, weak_failures: 0 };
+    for family in FAMILIES {
+        let (mut programs, mut classes, mut surplus) = (0, 0, 0);
+        for seed in 0..150 {
+            if let Some((found, twice)) = compare(seed, family, none) {
+                programs += 1;
+                classes += found;
+                surplus += twice;
+            }
+        }
+        eprintln!("{family:?}: {programs} programs, {classes} classes, {surplus} surplus");
+    }
+}

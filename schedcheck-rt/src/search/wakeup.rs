@@ -1,0 +1,481 @@
+//! Insertion of wakeup sequences: optimal dynamic partial-order reduction in any order.
+//!
+//! Abdulla, Aronis, Jonsson, Sagonas: *Source Sets* (POPL 2014, JACM 2017), freed from depth-first
+//! order by three rules:
+//!
+//! * **R1** What sleeps below a branch are the siblings *created* earlier, frozen at creation.
+//! * **R2** An insertion descends through existing branches; that a sibling covers its first step
+//!   is no reason to drop it.
+//! * **R3** A free root explores all that follows it by itself; insertions from outside stop there.
+//!
+//! A reversal of execution E at step `at` gives the sequence w: all steps of E behind `at` that do
+//! not depend on it, up to the *end* of E, then the reversed operation. A thread is a *weak
+//! initial* of w if its next operation can come first: it is the thread's first in w and nothing
+//! in w orders a step before it, or it is not in w and commutes with all of w. At a point of the
+//! tree, a sleeper among the weak initials means that w was covered where that sleeper ran first.
+//! Otherwise the first child among them takes its step out of w and we go on there. Otherwise w
+//! becomes a new branch.
+//!
+//! **The new branch need not be all of w.** No sleeper and no sibling is a weak initial of w, so
+//! each is woken by some step in it. As soon as all are awake the point is a free root: below it
+//! everything is explored, the rest of w included, and no two branches can meet since each differs
+//! from its earlier siblings by the step that woke them. So the reversed operation comes first,
+//! with only the steps ordered before it; other steps follow only while somebody sleeps. Chains
+//! stay short, and so do the schedules.
+//!
+//! Threads that took a step E does not have (a child outside w) are *strangers*: what they do next
+//! is known from the tree only. Where the tree names an object by a number that is good for one
+//! execution only, it counts as dependent on everything. That can only cost an execution.
+
+use super::dependence::{blocks, dependent};
+use super::history::History;
+use super::races::Reversal;
+use super::step::*;
+use super::tree::{Edge, LineId, Sleeper, Tree};
+
+/// A step of w that stands for the reversed operation.
+const REVERSED: StepIndex = StepIndex::MAX;
+
+/// The execution that reversals are taken from.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub(super) trace: &'a Trace,
+    pub(super) history: &'a History,
+    /// Lines from the root to the one that was executed.
+    pub(super) path: &'a [LineId],
+    pub(super) budget: Budget,
+}
+
+/// A new branch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Branch {
+    pub(super) line: LineId,
+    /// Where it leaves its parent.
+    pub(super) step: StepIndex,
+    /// Its first choice.
+    pub(super) first: Choice,
+    /// Preemptions of its schedule, as far as it is fixed.
+    pub(super) preemptions: u32,
+}
+
+/// Scratch memory of insertions.
+#[derive(Debug, Default)]
+pub(super) struct Inserter {
+    rest: Vec<StepIndex>,
+    base: Vec<u32>,
+    taken: Vec<u32>,
+    stranger: Vec<bool>,
+    without: Vec<StepIndex>,
+    needed: Vec<u32>,
+    chain: Vec<Edge>,
+    sleepers: Vec<Sleeper>,
+}
+
+/// Where an insertion is.
+struct Place {
+    line: LineId,
+    step: StepIndex,
+    /// What `line` does here, unless it ends here.
+    own: Option<Edge>,
+    /// The choice being reversed, at the point where the insertion starts.
+    reversed: Option<Choice>,
+    preemptions: u32,
+    running: Option<ThreadId>,
+    /// `running` is known to be able to go on.
+    goes_on: bool,
+}
+
+impl Inserter {
+    /// Inserts a reversal, unless what it leads to is covered.
+    pub(super) fn reverse(
+        &mut self,
+        tree: &mut Tree,
+        source: Source<'_>,
+        reversal: &Reversal,
+        preemptions: u32,
+    ) -> Option<Branch> {
+        let place = enter(tree, source, reversal.at, preemptions);
+        self.prepare(source, reversal.at);
+        if !self.collect(source, reversal) || !self.fit_budget(source, reversal) {
+            return None;
+        }
+        self.insert(tree, source, reversal, place)
+    }
+
+    fn prepare(&mut self, source: Source<'_>, at: StepIndex) {
+        let threads = source.history.threads();
+        self.base.clear();
+        self.base.extend((0..threads as u16).map(|thread| {
+            let steps = source.history.of_thread(ThreadId(thread));
+            steps.partition_point(|&step| step < at) as u32
+        }));
+        self.taken.clear();
+        self.taken.resize(threads, 0);
+        self.stranger.clear();
+        self.stranger.resize(threads, false);
+    }
+
+    /// Computes w. False if the reversed operation would still be blocked.
+    fn collect(&mut self, source: Source<'_>, reversal: &Reversal) -> bool {
+        self.without.clear();
+        self.without.push(reversal.at);
+        loop {
+            self.rest.clear();
+            let len = source.trace.events.len() as StepIndex;
+            for step in (reversal.at + 1).min(len)..len {
+                let dropped = self.without.iter().any(|&gone| {
+                    source.history.before(gone, source.trace.events[gone as usize].thread, step)
+                });
+                if !dropped {
+                    self.rest.push(step);
+                }
+            }
+            self.rest.push(REVERSED);
+            if !reversal.excludes_sharers {
+                return true;
+            }
+            match self.remaining_sharer(source, reversal) {
+                None => return true,
+                Some(sharer) if sharer < reversal.at => return false,
+                Some(sharer) => self.without.push(sharer),
+            }
+        }
+    }
+
+    /// A shared acquisition in the prefix or in w that is not given up in them.
+    fn remaining_sharer(&self, source: Source<'_>, reversal: &Reversal) -> Option<StepIndex> {
+        let wanted = reversal.accesses.iter().find(|access| access.mode == Mode::Acquire)?.object;
+        let uses = |step: StepIndex, modes: &[Mode]| {
+            let accesses = &source.trace.events[step as usize].accesses;
+            accesses.iter().any(|access| access.object == wanted && modes.contains(&access.mode))
+        };
+        let prefix = 0..reversal.at;
+        let all = || prefix.clone().chain(self.rest.iter().copied().filter(|&s| s != REVERSED));
+        let mut held: Vec<StepIndex> = Vec::new();
+        for step in all() {
+            let thread = source.trace.events[step as usize].thread;
+            if uses(step, &[Mode::AcquireShared, Mode::TryAcquireShared]) {
+                held.push(step);
+            } else if uses(step, &[Mode::ReleaseShared]) {
+                let mine = |&other: &StepIndex| source.trace.events[other as usize].thread == thread;
+                if let Some(at) = held.iter().rposition(mine) {
+                    held.remove(at);
+                }
+            }
+        }
+        held.first().copied()
+    }
+
+    /// Drops costly steps that the reversal does not need while the budget is exceeded.
+    fn fit_budget(&mut self, source: Source<'_>, reversal: &Reversal) -> bool {
+        let Some(kind) = reversal.choice.alt.budget() else { return true };
+        let limit = match kind {
+            BudgetKind::Spurious => source.budget.spurious,
+            BudgetKind::Timeout => source.budget.timeouts,
+            BudgetKind::WeakFailure => source.budget.weak_failures,
+        };
+        let events = &source.trace.events;
+        let costs = |step: StepIndex| {
+            let event = &events[step as usize];
+            event.alt.budget() == Some(kind) && !event.forced
+        };
+        self.find_needed(source, reversal);
+        let needed = &self.needed;
+        let is_needed =
+            |step: StepIndex| needed[events[step as usize].thread.0 as usize] >= source.history.index(step);
+        let prefix = (0..reversal.at).filter(|&step| costs(step)).count();
+        let inner = self.rest.iter().filter(|&&step| step != REVERSED && costs(step));
+        let (kept, surplus): (Vec<_>, Vec<_>) = inner.copied().partition(|&step| is_needed(step));
+        if prefix + kept.len() + 1 > limit as usize {
+            return false;
+        }
+        if prefix + kept.len() + surplus.len() + 1 > limit as usize {
+            self.rest.retain(|&step| {
+                step == REVERSED
+                    || !surplus
+                        .iter()
+                        .any(|&gone| source.history.before(gone, events[gone as usize].thread, step))
+            });
+        }
+        true
+    }
+
+    /// Computes the clock of the reversed operation within w: what must come before it.
+    fn find_needed(&mut self, source: Source<'_>, reversal: &Reversal) {
+        self.needed.clear();
+        self.needed.resize(source.history.threads(), 0);
+        for &step in &self.rest {
+            if step != REVERSED && precedes(source, step, reversal) {
+                for (needed, &count) in self.needed.iter_mut().zip(source.history.clock(step)) {
+                    *needed = (*needed).max(count);
+                }
+            }
+        }
+    }
+
+    fn insert(
+        &mut self,
+        tree: &mut Tree,
+        source: Source<'_>,
+        reversal: &Reversal,
+        mut place: Place,
+    ) -> Option<Branch> {
+        loop {
+            let in_chain = place.step < tree.free(place.line);
+            if in_chain {
+                let mut sleepers = tree.sleepers_at(place.line, place.step);
+                if sleepers.any(|edge| self.weak_initial(source, reversal, &edge)) {
+                    return None;
+                }
+            }
+            if let Some(own) = place.own
+                && self.covers(source, reversal, &place, &own)
+            {
+                if !in_chain {
+                    return None;
+                }
+                let free = tree.free(place.line);
+                if !self.descend(source, reversal, &own, &mut place, free) {
+                    return None;
+                }
+                place.own = Some(tree.chained(place.line, place.step));
+                continue;
+            }
+            let taken = tree
+                .children_at(place.line, place.step)
+                .iter()
+                .copied()
+                .find(|&child| self.covers(source, reversal, &place, &tree.chained(child, place.step)));
+            let Some(child) = taken else {
+                return Some(self.branch(tree, source, reversal, &place));
+            };
+            let edge = tree.chained(child, place.step);
+            if !self.descend(source, reversal, &edge, &mut place, tree.free(child)) {
+                return None;
+            }
+            place.line = child;
+            place.own = Some(tree.chained(child, place.step));
+        }
+    }
+
+    fn covers(&self, source: Source<'_>, reversal: &Reversal, place: &Place, edge: &Edge) -> bool {
+        place.reversed != Some(edge.choice()) && self.weak_initial(source, reversal, edge)
+    }
+
+    /// Takes `edge` out of w. False if nothing remains to be inserted.
+    fn descend(
+        &mut self,
+        source: Source<'_>,
+        reversal: &Reversal,
+        edge: &Edge,
+        place: &mut Place,
+        free: StepIndex,
+    ) -> bool {
+        place.preemptions += u32::from(self.preempts(source, place, edge.thread));
+        let thread = edge.thread.0 as usize;
+        match self.first_of(source, reversal, edge.thread) {
+            Some(at) => {
+                self.stranger[thread] |= self.rest[at] == REVERSED;
+                self.rest.remove(at);
+            }
+            None => self.stranger[thread] = true,
+        }
+        self.taken[thread] += 1;
+        place.step += 1;
+        place.reversed = None;
+        place.running = Some(edge.thread);
+        place.goes_on = false;
+        !self.rest.is_empty() && place.step < free
+    }
+
+    fn first_of(&self, source: Source<'_>, reversal: &Reversal, thread: ThreadId) -> Option<usize> {
+        self.rest.iter().position(|&step| thread_of(source, reversal, step) == thread)
+    }
+
+    fn weak_initial(&self, source: Source<'_>, reversal: &Reversal, edge: &Edge) -> bool {
+        let thread = edge.thread;
+        match self.first_of(source, reversal, thread) {
+            Some(at) if self.rest[at] == REVERSED => {
+                reversal.choice.alt == edge.alt
+                    && !self.rest[..at].iter().any(|&step| precedes(source, step, reversal))
+            }
+            Some(at) => {
+                let step = self.rest[at];
+                source.trace.events[step as usize].alt == edge.alt
+                    && source.history.clock(step).iter().enumerate().all(|(other, &count)| {
+                        other == thread.0 as usize || count <= self.base[other] + self.taken[other]
+                    })
+            }
+            None => {
+                if edge.optional() || edge.barrier {
+                    return false;
+                }
+                let Some(accesses) = self.next_accesses(source, edge) else { return false };
+                self.rest.iter().all(|&step| match step {
+                    REVERSED => !dependent(&accesses, &reversal.accesses),
+                    step => !dependent(&accesses, &source.trace.events[step as usize].accesses),
+                })
+            }
+        }
+    }
+
+    /// The accesses of `edge` under the names that E has for the objects, if that can be told.
+    ///
+    /// A thread that E knows is about to use the objects that E says it uses next. A stranger's
+    /// objects are known by name only, which will do if the name is the same in all executions.
+    fn next_accesses(&self, source: Source<'_>, edge: &Edge) -> Option<[Access; 2]> {
+        let objects = match self.next_operation(source, edge.thread) {
+            Some(accesses) => accesses.map(|access| access.object),
+            None if edge.objects.iter().all(|object| object.is_stable()) => edge.objects,
+            None => return None,
+        };
+        Some([Access::new(objects[0], edge.modes[0]), Access::new(objects[1], edge.modes[1])])
+    }
+
+    fn next_operation(&self, source: Source<'_>, thread: ThreadId) -> Option<[Access; 2]> {
+        let at = thread.0 as usize;
+        if self.stranger.get(at) != Some(&false) {
+            return None;
+        }
+        let next = (self.base[at] + self.taken[at]) as usize;
+        match source.history.of_thread(thread).get(next) {
+            Some(&step) => Some(source.trace.events[step as usize].accesses),
+            None => {
+                let pending = &source.trace.pending;
+                pending.iter().find(|pending| pending.thread == thread).map(|p| p.accesses)
+            }
+        }
+    }
+
+    /// Whether running `next` now interrupts a thread that could go on, as far as is known.
+    fn preempts(&self, source: Source<'_>, place: &Place, next: ThreadId) -> bool {
+        let Some(running) = place.running.filter(|&running| running != next) else { return false };
+        if place.goes_on {
+            return true;
+        }
+        let known = self.next_operation(source, running);
+        let ended = !self.stranger[running.0 as usize] && known.is_none();
+        !ended && !known.is_some_and(|accesses| accesses.iter().any(|access| blocks(access.mode)))
+    }
+
+    /// Makes the rest of w a branch, as short as it can be.
+    fn branch(&mut self, tree: &mut Tree, source: Source<'_>, reversal: &Reversal, place: &Place) -> Branch {
+        self.chain.clear();
+        self.sleepers.clear();
+        let in_chain = place.step < tree.free(place.line);
+        let asleep = tree.sleepers_at(place.line, place.step).filter(|_| in_chain);
+        let children = tree.children_at(place.line, place.step);
+        let siblings = children.iter().map(|&child| tree.chained(child, place.step));
+        let base = asleep.chain(place.own).chain(siblings).filter(|edge| !edge.optional());
+        self.sleepers.extend(base.map(|edge| Sleeper { edge, until: StepIndex::MAX }));
+
+        self.find_needed(source, reversal);
+        let mut here = Place {
+            line: place.line,
+            step: place.step,
+            own: None,
+            reversed: None,
+            preemptions: place.preemptions,
+            running: place.running,
+            goes_on: place.goes_on,
+        };
+        // The reversed operation and what must precede it; then others while somebody sleeps.
+        for pass in 0..2 {
+            for at in 0..self.rest.len() {
+                let step = self.rest[at];
+                let needed = step == REVERSED || {
+                    let thread = source.trace.events[step as usize].thread.0 as usize;
+                    self.needed[thread] >= source.history.index(step)
+                };
+                let asleep = || self.sleepers.iter().any(|s| s.until == StepIndex::MAX);
+                if needed == (pass == 0) && (needed || asleep()) {
+                    self.append(source, reversal, step, place, &mut here);
+                }
+            }
+        }
+        let own = place.own;
+        let line = tree.branch(place.line, place.step, here.step, own, &self.chain, &self.sleepers);
+        let first = Choice { thread: self.chain[0].thread, alt: self.chain[0].alt };
+        Branch { line, step: place.step, first, preemptions: here.preemptions }
+    }
+
+    fn append(
+        &mut self,
+        source: Source<'_>,
+        reversal: &Reversal,
+        step: StepIndex,
+        place: &Place,
+        here: &mut Place,
+    ) {
+        let (edge, accesses) = match step {
+            REVERSED => (Edge::new(reversal.choice, &reversal.accesses), reversal.accesses),
+            step => {
+                let event = &source.trace.events[step as usize];
+                (Edge::of(event), event.accesses)
+            }
+        };
+        for at in 0..self.sleepers.len() {
+            let sleeper = self.sleepers[at];
+            if sleeper.until != StepIndex::MAX {
+                continue;
+            }
+            let reversed = step == REVERSED && place.reversed == Some(sleeper.edge.choice());
+            let same = sleeper.edge.thread == edge.thread || sleeper.edge.barrier || edge.barrier;
+            let wakes = reversed || same || {
+                // Its next operation is the one it had where it fell asleep.
+                let next = self.next_accesses(source, &sleeper.edge);
+                next.is_none_or(|theirs| dependent(&theirs, &accesses))
+            };
+            if wakes {
+                self.sleepers[at].until = here.step + 1;
+            }
+        }
+        here.preemptions += u32::from(self.preempts(source, here, edge.thread));
+        let thread = edge.thread.0 as usize;
+        self.stranger[thread] |= step == REVERSED;
+        self.taken[thread] += 1;
+        self.chain.push(edge);
+        here.step += 1;
+        here.running = Some(edge.thread);
+        here.goes_on = false;
+    }
+}
+
+fn thread_of(source: Source<'_>, reversal: &Reversal, step: StepIndex) -> ThreadId {
+    match step {
+        REVERSED => reversal.choice.thread,
+        step => source.trace.events[step as usize].thread,
+    }
+}
+
+/// Whether a step of w directly comes before the reversed operation.
+fn precedes(source: Source<'_>, step: StepIndex, reversal: &Reversal) -> bool {
+    let event = &source.trace.events[step as usize];
+    event.thread == reversal.choice.thread
+        || step == reversal.enabler
+        || dependent(&event.accesses, &reversal.accesses)
+}
+
+/// The point of the tree before step `at` of the executed line.
+fn enter(tree: &Tree, source: Source<'_>, at: StepIndex, preemptions: u32) -> Place {
+    let depth = source.path[1..].partition_point(|&line| tree.start(line) < at);
+    let line = source.path[depth];
+    let leaves = source.path.get(depth + 1).filter(|&&next| tree.start(next) == at);
+    let event = source.trace.events.get(at as usize);
+    let own = match leaves {
+        Some(_) if at < tree.free(line) => Some(tree.chained(line, at)),
+        Some(&next) => tree.own(next),
+        None => event.map(Edge::of),
+    };
+    let previous = at.checked_sub(1).map(|before| source.trace.events[before as usize].thread);
+    let goes_on = event.is_some_and(|event| Some(event.thread) == previous || event.previous_enabled);
+    Place {
+        line,
+        step: at,
+        own,
+        reversed: event.map(Event::choice),
+        preemptions,
+        running: previous.filter(|_| goes_on),
+        goes_on,
+    }
+}
