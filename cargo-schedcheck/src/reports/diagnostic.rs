@@ -147,7 +147,7 @@ fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
         notes.push(("note", found));
     }
     if !finished.coverage.is_empty() {
-        notes.push(("note", finished.coverage.clone()));
+        notes.push(("note", format!("explored: {}", finished.coverage)));
     }
     notes.extend(finished.uncontrolled.iter().map(|thing| ("note", format!("not controlled: {thing}"))));
     if let (Some(command), false) = (&result.replay_command, result.replayed) {

@@ -182,7 +182,7 @@ fn open(pending: u64) -> String {
 /// What a pass means, as a sentence.
 fn covered(finished: &Finished) -> String {
     if !finished.coverage.is_empty() {
-        return finished.coverage.clone();
+        return format!("covered: {}", finished.coverage);
     }
     let bounded = |k: u32| format!("all schedules with at most {k} {}", plural(k.into(), "preemption"));
     match (finished.complete, finished.bound, finished.bound_done) {

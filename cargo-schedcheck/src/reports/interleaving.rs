@@ -3,6 +3,8 @@ use crate::run::wire::{Blocked, Finished, Location, Step};
 
 /// Rows shown unless everything is asked for.
 const ROWS: usize = 40;
+/// Steps that only concern their own thread: folded unless everything is asked for.
+const LOCAL: [&str; 2] = ["begin", "end"];
 /// A column narrower than this says nothing.
 const NARROWEST: usize = 14;
 /// Width of the step number and the preemption mark.
@@ -10,14 +12,12 @@ const MARGIN: usize = 8;
 /// Between two columns.
 const GAP: usize = 2;
 
-/// The table, or nothing when the child sent no trace.
+/// The table, or nothing when no step is worth a row. `everything`: all steps, also those that no other thread sees.
 pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
-    if finished.trace.is_empty() {
+    let rows = rows(finished, everything);
+    if rows.is_empty() {
         return String::new();
     }
-    let mut rows: Vec<Row> = finished.trace.iter().map(Row::of_step).collect();
-    let after = finished.trace.last().map_or(0, |step| step.step) + 1;
-    rows.extend(finished.blocked.iter().map(|blocked| Row::of_blocked(blocked, after)));
     let hidden = if everything { 0 } else { rows.len().saturating_sub(ROWS) };
     let rows = &rows[hidden..];
 
@@ -37,6 +37,22 @@ pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
         push_line(&mut table, &row.step, mark, cells);
     }
     table
+}
+
+fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    // A folded step hands its preemption on to the next one shown.
+    let mut preempted = false;
+    for step in &finished.trace {
+        preempted |= step.preemption;
+        if everything || !LOCAL.contains(&step.op.as_str()) {
+            rows.push(Row { preemption: preempted, ..Row::of_step(step) });
+            preempted = false;
+        }
+    }
+    let after = finished.trace.last().map_or(0, |step| step.step) + 1;
+    rows.extend(finished.blocked.iter().map(|blocked| Row::of_blocked(blocked, after)));
+    rows
 }
 
 struct Row {
@@ -110,7 +126,7 @@ pub fn thread_name(finished: &Finished, thread: usize) -> String {
 
 fn operation(op: &str, object: Option<&str>, site: Option<&Location>) -> String {
     let mut text = op.to_owned();
-    if let Some(object) = object {
+    if let Some(object) = object.filter(|object| !object.is_empty()) {
         text.push_str(&format!(" {object}"));
     }
     if let Some(site) = site {
@@ -170,6 +186,18 @@ mod tests {
     3                 BLOCKED mutex.lock mutex#2
 ";
         assert_eq!(format!("\n{}", render(&example(), 120, true)), expected);
+    }
+
+    #[test]
+    fn local_steps_are_folded_but_their_preemptions_stay() {
+        let mut finished = example();
+        finished.trace[2].op = "begin".to_owned();
+        let mut last = finished.trace[2].clone();
+        (last.op, last.step, last.preemption) = ("mutex.lock".to_owned(), 3, false);
+        finished.trace.push(last);
+        let table = render(&finished, 120, false);
+        assert!(!table.contains("begin"), "{table}");
+        assert!(table.contains("    3 ⇄ "), "{table}");
     }
 
     #[test]

@@ -84,7 +84,8 @@ pub fn attend(
             }
             ChildEvent::Test(_) | ChildEvent::Listed | ChildEvent::Unknown => {}
         })?;
-    if let Some(finished) = verdict {
+    if let Some(mut finished) = verdict {
+        finished.forget_engine_places();
         let pending = if finished.complete { 0 } else { last.pending };
         return Ok(Verdict::Finished { finished, pending });
     }

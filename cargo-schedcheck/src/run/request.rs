@@ -27,8 +27,12 @@ impl Request {
             request = request.line("fingerprint", &schedule.fingerprint);
         }
         for delta in &schedule.deltas {
-            let words = [&delta.thread, &delta.alt, &delta.op, &delta.site].map(|text| word(text));
-            request = request.line("delta", &format!("{} {} {}", delta.step, words.join(" "), delta.nth));
+            let mut line = format!("{} {} {}", delta.step, word(&delta.thread), word(&delta.alt));
+            // A schedule that was noted before a crash knows no operations.
+            if !delta.op.is_empty() {
+                line.push_str(&format!(" {} {} {}", word(&delta.op), word(&delta.site), delta.nth));
+            }
+            request = request.line("delta", &line);
         }
         request
     }
@@ -66,22 +70,9 @@ impl Request {
     }
 }
 
-/// One word of a line: blanks are percent-encoded, nothing becomes `-`.
+/// One word of a line: blanks are percent-encoded.
 fn word(text: &str) -> String {
-    if text.is_empty() {
-        return "-".to_owned();
-    }
-    let mut word = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character.is_whitespace() || character == '%' {
-            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-                let _ = write!(word, "%{byte:02X}");
-            }
-        } else {
-            word.push(character);
-        }
-    }
-    word
+    text.replace(char::is_whitespace, "%20")
 }
 
 #[cfg(test)]

@@ -150,6 +150,18 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// Drops places in the engine's own sources: they mean nothing to users.
+    pub fn forget_engine_places(&mut self) {
+        let forget = |place: &mut Option<Location>| {
+            if place.as_ref().is_some_and(|place| place.file.starts_with("engine/src/")) {
+                *place = None;
+            }
+        };
+        forget(&mut self.location);
+        self.trace.iter_mut().for_each(|step| forget(&mut step.site));
+        self.blocked.iter_mut().for_each(|blocked| forget(&mut blocked.site));
+    }
+
     /// A verdict that the child itself could not give.
     pub fn without_child(outcome: Outcome, message: String, last: &Progress) -> Self {
         Self {
