@@ -94,7 +94,7 @@ impl World {
             objects: Objects::default(),
             addresses: AddressTable::new(),
             generation: 1,
-            names: ThreadNames::default(),
+            names: ThreadNames::new(),
             stacks: StackPool::default(),
             trace: Trace::default(),
             notes: Vec::new(),
