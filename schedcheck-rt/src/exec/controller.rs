@@ -77,8 +77,6 @@ pub(crate) struct World {
     pub(crate) heap: Heap,
     /// What the statics held before the first execution.
     pub(crate) image: Option<Image>,
-    /// The thread of the system that executes.
-    pub(crate) system_thread: std::thread::ThreadId,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -96,7 +94,7 @@ impl World {
             objects: Objects::default(),
             addresses: AddressTable::new(),
             generation: 1,
-            names: ThreadNames::default(),
+            names: ThreadNames::new(),
             stacks: StackPool::default(),
             trace: Trace::default(),
             notes: Vec::new(),
@@ -110,7 +108,6 @@ impl World {
             views: Vec::new(),
             heap: Heap::new(),
             image: None,
-            system_thread: std::thread::current().id(),
             in_user: false,
         }
     }
@@ -118,7 +115,6 @@ impl World {
     /// Makes everything fresh for an execution of `deltas`.
     pub(crate) fn begin(&mut self, deltas: &[Delta], prefix: StepIndex, guide: Option<*mut dyn Guide>) {
         debug_assert!(self.threads.is_empty(), "the previous execution was torn down");
-        self.system_thread = std::thread::current().id();
         self.generation = self.generation.wrapping_add(1).max(1);
         self.trace.clear();
         self.notes.clear();

@@ -22,11 +22,14 @@ pub use run::{Execution, Test, TestResult};
 use crate::model::{Applied, Kind, ObjectKind, Op, Site};
 use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The execution going on, null outside.
-static WORLD: AtomicPtr<World> = AtomicPtr::new(std::ptr::null_mut());
+thread_local! {
+    /// The execution going on in this thread of the system, null outside.
+    static WORLD: Cell<*mut World> = const { Cell::new(std::ptr::null_mut()) };
+}
 
 /// The process explores: it will not do anything else any more.
 static EXPLORING: AtomicBool = AtomicBool::new(false);
@@ -43,7 +46,7 @@ pub(crate) struct Active(*mut World);
 /// The execution going on, if there is one.
 #[inline]
 pub(crate) fn active() -> Option<Active> {
-    let world = WORLD.load(Ordering::Relaxed);
+    let world = WORLD.get();
     if world.is_null() { None } else { Some(Active(world)) }
 }
 

@@ -23,9 +23,6 @@ fn chain_hook() {
 
 fn note(info: &PanicHookInfo<'_>) -> bool {
     let Some(active) = active() else { return false };
-    if active.world().system_thread != std::thread::current().id() {
-        return false;
-    }
     active.in_engine(|world| {
         let thread = world.threads[world.current].id;
         let location = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));

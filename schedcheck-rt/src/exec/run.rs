@@ -91,7 +91,7 @@ impl Execution {
     pub(crate) fn leave_user_code(&mut self) {
         self.world.in_user = false;
         self.view = view::collect(&self.world, &[]);
-        WORLD.store(std::ptr::null_mut(), Ordering::Relaxed);
+        WORLD.set(std::ptr::null_mut());
     }
 
     /// What a fatal signal means where it came.
@@ -112,9 +112,9 @@ impl Execution {
             Location::caller(),
         );
         let world: *mut World = &mut *self.world;
-        WORLD.store(world, Ordering::Relaxed);
+        WORLD.set(world);
         hand_turns_on(Active(world));
-        WORLD.store(std::ptr::null_mut(), Ordering::Relaxed);
+        WORLD.set(std::ptr::null_mut());
         let judged = judge(&self.world, self.test, returned.take());
         self.world.outcome.get_or_insert(Outcome::Passed);
         if let (Some(Outcome::Passed), Some(worse)) = (&self.world.outcome, judged) {
@@ -246,7 +246,7 @@ impl Model for Execution {
             // SAFETY: only the lifetime changes; the world forgets the guide before this returns.
             unsafe { std::mem::transmute::<*mut (dyn Guide + '_), *mut (dyn Guide + 'static)>(guide) }
         });
-        // One execution at a time in a process: facades find it through one global.
+        // One execution at a time in a process: the heap is at a fixed place.
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut self.world.trace, trace);
         self.world.begin(&plan.deltas, plan.prefix, guide);

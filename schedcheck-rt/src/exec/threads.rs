@@ -41,13 +41,19 @@ pub(crate) struct Thread {
 }
 
 /// Names for threads that hold in every execution: the n-th child of a thread is always the same.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ThreadNames {
     numbers: FxHashMap<(ThreadId, u32), ThreadId>,
     parents: Vec<(ThreadId, u32)>,
 }
 
 impl ThreadNames {
+    /// Only the body of the test has a number.
+    pub(crate) fn new() -> ThreadNames {
+        let body = (ThreadId(0), 0);
+        ThreadNames { numbers: FxHashMap::from_iter([(body, ThreadId(0))]), parents: vec![body] }
+    }
+
     /// The number of the `nth` child of `parent`; the body of the test is 0 and its own parent.
     pub(crate) fn number(&mut self, parent: ThreadId, nth: u32) -> ThreadId {
         let next = ThreadId(u16::try_from(self.parents.len()).expect("fewer than 65536 threads"));
@@ -79,5 +85,22 @@ impl ThreadNames {
             thread = self.number(thread, element.parse().ok()?);
         }
         Some(thread)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_the_same_thread_whoever_asks_first() {
+        let mut names = ThreadNames::new();
+        let grandchild = names.parse("0.2.1").unwrap();
+        assert_eq!(names.path(grandchild), "0.2.1");
+        assert_eq!(names.parse("0"), Some(ThreadId(0)));
+        let child = names.number(ThreadId(0), 2);
+        assert_eq!(names.number(child, 1), grandchild);
+        assert_eq!(names.parse("1.1"), None);
+        assert_eq!(names.parse("0.x"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! `spawn` and `Builder`.
 
-use super::handle::{Handle, Thread};
+use super::handle::Thread;
 use super::join::{Controlled, JoinHandle, Joinable, Outcome};
 use super::scoped::{Scope, ScopedJoinHandle};
 use crate::exec::active;
@@ -74,7 +74,7 @@ impl Builder {
         }
         // SAFETY: the caller's promise.
         let handle = unsafe { self.system().spawn_unchecked(f) }?;
-        let thread = Thread(Handle::System(handle.thread().clone()));
+        let thread = Thread::system(handle.thread().clone());
         Ok(JoinHandle(Joinable::System(handle, thread)))
     }
 

@@ -5,18 +5,25 @@ use crate::model::{Kind, Op};
 use std::fmt;
 use std::num::NonZero;
 use std::panic::Location;
+use std::ptr::NonNull;
 
-/// The same as [`std::thread::Thread`].
-#[derive(Clone)]
-pub struct Thread(pub(super) Handle);
+/// The same as [`std::thread::Thread`], and as small: one pointer that is never null.
+///
+/// For a thread under control it is twice its slot plus one; for a thread of the system, whose
+/// handle is boxed, it is the box's address, which is even.
+pub struct Thread(NonNull<()>);
 
-/// A thread of the execution, or one outside.
-#[derive(Clone)]
-pub(super) enum Handle {
-    /// A thread under control: its slot, and its name, which lives as long as the execution.
-    Controlled { slot: usize, name: Option<&'static str> },
-    /// A thread of the system.
-    System(std::thread::Thread),
+// SAFETY: a number, or a std handle, which is `Send`.
+unsafe impl Send for Thread {}
+// SAFETY: a number, or a std handle, which is `Sync`.
+unsafe impl Sync for Thread {}
+impl std::panic::UnwindSafe for Thread {}
+impl std::panic::RefUnwindSafe for Thread {}
+
+/// What a handle stands for.
+enum Meaning<'a> {
+    Controlled(usize),
+    System(&'a std::thread::Thread),
 }
 
 /// The same as [`std::thread::ThreadId`].
@@ -34,52 +41,66 @@ impl fmt::Debug for ThreadId {
 pub fn current() -> Thread {
     match active() {
         Some(active) => Thread::controlled(active.current()),
-        None => Thread(Handle::System(std::thread::current())),
+        None => Thread::system(std::thread::current()),
     }
 }
 
 impl Thread {
     pub(super) fn controlled(slot: usize) -> Thread {
-        let active = active().expect("a controlled thread lives in an execution");
-        Thread(Handle::Controlled { slot, name: active.name_of(slot) })
+        let number = NonZero::new(slot * 2 + 1).expect("odd numbers are not zero");
+        Thread(NonNull::without_provenance(number))
+    }
+
+    pub(super) fn system(thread: std::thread::Thread) -> Thread {
+        Thread(NonNull::from(Box::leak(Box::new(thread))).cast())
+    }
+
+    fn meaning(&self) -> Meaning<'_> {
+        let address = self.0.addr().get();
+        if address % 2 == 1 {
+            return Meaning::Controlled(address / 2);
+        }
+        // SAFETY: even values are boxes that live as long as the handle.
+        Meaning::System(unsafe { self.0.cast::<std::thread::Thread>().as_ref() })
     }
 
     /// The same as std's `unpark`.
     #[track_caller]
     #[inline(never)]
     pub fn unpark(&self) {
-        match (&self.0, active()) {
-            (Handle::Controlled { slot, .. }, Some(active)) => {
-                active.perform(Op::new(Kind::Unpark, active.token_of(*slot), Location::caller()));
+        match (self.meaning(), active()) {
+            (Meaning::Controlled(slot), Some(active)) => {
+                active.perform(Op::new(Kind::Unpark, active.token_of(slot), Location::caller()));
             }
-            (Handle::Controlled { .. }, None) => {}
-            (Handle::System(thread), _) => thread.unpark(),
+            (Meaning::Controlled(_), None) => {}
+            (Meaning::System(thread), _) => thread.unpark(),
         }
     }
 
     /// The same as std's `id`.
     #[inline(never)]
     pub fn id(&self) -> ThreadId {
-        match &self.0 {
-            Handle::Controlled { slot, .. } => {
-                let number = active().map_or(*slot as u64, |active| active.number_of(*slot));
+        match self.meaning() {
+            Meaning::Controlled(slot) => {
+                let number = active().map_or(slot as u64, |active| active.number_of(slot));
                 ThreadId(NonZero::new(number + 1).expect("not zero"))
             }
-            Handle::System(thread) => ThreadId(system_number(thread.id())),
+            Meaning::System(thread) => ThreadId(system_number(thread.id())),
         }
     }
 
     /// The same as std's `name`.
+    #[inline(never)]
     pub fn name(&self) -> Option<&str> {
-        match &self.0 {
-            Handle::Controlled { name, .. } => *name,
-            Handle::System(thread) => thread.name(),
+        match self.meaning() {
+            Meaning::Controlled(slot) => active()?.name_of(slot),
+            Meaning::System(thread) => thread.name(),
         }
     }
 
     /// The same as std's `into_raw`.
     pub fn into_raw(self) -> *const () {
-        Box::into_raw(Box::new(self)).cast_const().cast()
+        std::mem::ManuallyDrop::new(self).0.as_ptr()
     }
 
     /// The same as std's `from_raw`.
@@ -87,8 +108,27 @@ impl Thread {
     /// # Safety
     /// As std's.
     pub unsafe fn from_raw(pointer: *const ()) -> Thread {
-        // SAFETY: the caller promises that it came from `into_raw`.
-        *unsafe { Box::from_raw(pointer.cast::<Thread>().cast_mut()) }
+        Thread(NonNull::new(pointer.cast_mut()).expect("it came from `into_raw`"))
+    }
+}
+
+impl Clone for Thread {
+    #[inline(never)]
+    fn clone(&self) -> Thread {
+        match self.meaning() {
+            Meaning::Controlled(slot) => Thread::controlled(slot),
+            Meaning::System(thread) => Thread::system(thread.clone()),
+        }
+    }
+}
+
+impl Drop for Thread {
+    #[inline(never)]
+    fn drop(&mut self) {
+        if let Meaning::System(_) = self.meaning() {
+            // SAFETY: the box this handle was made of, dropped once.
+            drop(unsafe { Box::from_raw(self.0.cast::<std::thread::Thread>().as_ptr()) });
+        }
     }
 }
 

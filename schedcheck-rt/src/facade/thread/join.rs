@@ -93,3 +93,23 @@ impl<T> fmt::Debug for JoinHandle<T> {
         f.debug_struct("JoinHandle").finish_non_exhaustive()
     }
 }
+
+#[cfg(unix)]
+impl<T> std::os::unix::thread::JoinHandleExt for JoinHandle<T> {
+    fn as_pthread_t(&self) -> std::os::unix::thread::RawPthread {
+        match &self.0 {
+            // All threads under control run on one thread of the system.
+            // SAFETY: asks for the calling thread's own handle.
+            Joinable::Controlled(_) => unsafe { libc::pthread_self() as std::os::unix::thread::RawPthread },
+            Joinable::System(handle, _) => handle.as_pthread_t(),
+        }
+    }
+
+    fn into_pthread_t(self) -> std::os::unix::thread::RawPthread {
+        match self.0 {
+            // SAFETY: as above.
+            Joinable::Controlled(_) => unsafe { libc::pthread_self() as std::os::unix::thread::RawPthread },
+            Joinable::System(handle, _) => handle.into_pthread_t(),
+        }
+    }
+}

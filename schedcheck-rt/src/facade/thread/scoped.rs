@@ -1,7 +1,7 @@
 //! `scope`, `Scope`, `ScopedJoinHandle`.
 
 use super::builder::{Builder, spawn_controlled};
-use super::handle::{Handle, Thread};
+use super::handle::Thread;
 use super::join::Controlled;
 use crate::exec::active;
 use crate::model::{Kind, Op, Site};
@@ -110,7 +110,7 @@ impl<'scope> Scope<'scope, '_> {
             }
             Threads::System(system) => {
                 let handle = builder.system().spawn_scoped(system, f)?;
-                let thread = Thread(Handle::System(handle.thread().clone()));
+                let thread = Thread::system(handle.thread().clone());
                 Ok(ScopedJoinHandle(Joinable::System(handle, thread)))
             }
         }
