@@ -57,7 +57,10 @@ impl Search {
     }
 
     /// What to execute next; `None` when everything asked for is covered.
-    #[expect(clippy::should_implement_trait, reason = "an order borrows from the search")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an order borrows from the search"
+    )]
     pub fn next(&mut self) -> Option<Order<'_>> {
         let plan = self.optimal.next()?;
         Some(Order { plan, guide: None })
@@ -71,7 +74,10 @@ impl Search {
         let signature = self.optimal.history.signature();
         let new_trace = self.seen.insert(signature);
         self.stats.traces += u64::from(new_trace);
-        Learned { signature, new_trace }
+        Learned {
+            signature,
+            new_trace,
+        }
     }
 
     /// Where the search stands.

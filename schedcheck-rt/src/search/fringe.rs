@@ -19,7 +19,10 @@ pub(super) struct Fringe<T> {
 
 impl<T> Fringe<T> {
     pub(super) fn new() -> Self {
-        Fringe { bins: BTreeMap::new(), len: 0 }
+        Fringe {
+            bins: BTreeMap::new(),
+            len: 0,
+        }
     }
 
     pub(super) fn push(&mut self, rank: Rank, item: T) {

@@ -110,7 +110,11 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { spurious: 1, timeouts: 1, weak_failures: 1 }
+        Budget {
+            spurious: 1,
+            timeouts: 1,
+            weak_failures: 1,
+        }
     }
 }
 
@@ -161,7 +165,10 @@ pub struct Access {
 
 impl Access {
     /// No access.
-    pub const NONE: Access = Access { object: ObjectId::NONE, mode: Mode::None };
+    pub const NONE: Access = Access {
+        object: ObjectId::NONE,
+        mode: Mode::None,
+    };
 
     /// An access to `object`.
     pub const fn new(object: ObjectId, mode: Mode) -> Self {
@@ -297,7 +304,12 @@ impl Plan {
 pub trait Guide {
     /// Chooses among the pending operations of all live threads, in order of creation.
     /// `running` is the thread that executed the previous step.
-    fn choose(&mut self, step: StepIndex, running: Option<ThreadId>, pending: &[Pending]) -> Decision;
+    fn choose(
+        &mut self,
+        step: StepIndex,
+        running: Option<ThreadId>,
+        pending: &[Pending],
+    ) -> Decision;
 
     /// A step was executed (also those of the plan's prefix).
     fn executed(&mut self, step: StepIndex, event: &Event);
@@ -340,7 +352,11 @@ pub struct Trace {
 
 impl Default for Trace {
     fn default() -> Self {
-        Trace { events: Vec::new(), pending: Vec::new(), end: End::Passed }
+        Trace {
+            events: Vec::new(),
+            pending: Vec::new(),
+            end: End::Passed,
+        }
     }
 }
 
@@ -365,7 +381,10 @@ impl Event {
 
     /// The choice that led to it.
     pub const fn choice(&self) -> Choice {
-        Choice { thread: self.thread, alt: self.alt }
+        Choice {
+            thread: self.thread,
+            alt: self.alt,
+        }
     }
 }
 

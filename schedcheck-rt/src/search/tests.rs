@@ -35,7 +35,10 @@ fn explore(program: &Program, options: Options) -> Found {
 }
 
 fn by(priorities: &str) -> Options {
-    Options { priority: priority::parse(priorities).unwrap(), ..Options::default() }
+    Options {
+        priority: priority::parse(priorities).unwrap(),
+        ..Options::default()
+    }
 }
 
 /// Executions of the optimal search, which must be as many as classes.
@@ -72,17 +75,34 @@ fn counts_of_lock_programs() {
     assert_eq!(counts(|n| philosophers(n as u32), 2, 6), [3, 7, 15, 31, 63]);
 }
 
-const ORDERS: [&str; 7] = ["dfs", "bfs", "pb", "rand:1", "rand:2", "mdpor,pb", "ss,pb,rand:3"];
+const ORDERS: [&str; 7] = [
+    "dfs",
+    "bfs",
+    "pb",
+    "rand:1",
+    "rand:2",
+    "mdpor,pb",
+    "ss,pb,rand:3",
+];
 
 /// Compares all orders with brute force. Returns classes and executions beyond one per class.
 fn compare(seed: u64, family: Family, budget: Budget) -> Option<(u64, u64)> {
     let program = program(seed, family);
     let truth = truth(&program, budget, 3000)?;
-    assert_eq!(truth.finals, truth.finals_by_state, "{family:?} {seed}: dependence loses states");
+    assert_eq!(
+        truth.finals, truth.finals_by_state,
+        "{family:?} {seed}: dependence loses states"
+    );
     let classes: FxHashSet<u64> = truth.classes.keys().copied().collect();
     let mut surplus = 0;
     for order in ORDERS {
-        let found = explore(&program, Options { budget, ..by(order) });
+        let found = explore(
+            &program,
+            Options {
+                budget,
+                ..by(order)
+            },
+        );
         let missing = classes.difference(&found.classes).count();
         let invented = found.classes.difference(&classes).count();
         assert_eq!(
@@ -91,7 +111,10 @@ fn compare(seed: u64, family: Family, budget: Budget) -> Option<(u64, u64)> {
             "{family:?} {seed} by {order}: missing, invented, diverged of {}",
             classes.len()
         );
-        assert_eq!(found.finals, truth.finals, "{family:?} {seed} by {order}: final states");
+        assert_eq!(
+            found.finals, truth.finals,
+            "{family:?} {seed} by {order}: final states"
+        );
         surplus += found.executions - found.traces;
     }
     Some((classes.len() as u64, surplus))
@@ -99,7 +122,11 @@ fn compare(seed: u64, family: Family, budget: Budget) -> Option<(u64, u64)> {
 
 #[test]
 fn random_programs_agree_with_brute_force() {
-    let none = Budget { spurious: 0, timeouts: 0, weak_failures: 0 };
+    let none = Budget {
+        spurious: 0,
+        timeouts: 0,
+        weak_failures: 0,
+    };
     for family in FAMILIES {
         let (mut programs, mut classes, mut surplus) = (0, 0, 0);
         for seed in 0..150 {
@@ -110,5 +137,29 @@ fn random_programs_agree_with_brute_force() {
             }
         }
         eprintln!("{family:?}: {programs} programs, {classes} classes, {surplus} surplus");
+    }
+}
+
+#[test]
+fn costly_alternatives_agree_with_brute_force() {
+    for limit in 1..3 {
+        let budget = Budget {
+            spurious: limit,
+            timeouts: limit,
+            weak_failures: limit,
+        };
+        for family in [Family::Condvars, Family::Channels] {
+            let (mut programs, mut classes, mut surplus) = (0, 0, 0);
+            for seed in 0..150 {
+                if let Some((found, twice)) = compare(seed, family, budget) {
+                    programs += 1;
+                    classes += found;
+                    surplus += twice;
+                }
+            }
+            eprintln!(
+                "{family:?} {limit}: {programs} programs, {classes} classes, {surplus} surplus"
+            );
+        }
     }
 }

@@ -77,7 +77,8 @@ struct Place {
     step: StepIndex,
     /// What `line` does here, unless it ends here.
     own: Option<Edge>,
-    /// The choice being reversed, at the point where the insertion starts.
+    /// The choice being reversed, while it is still ahead and so is the operation that reverses it:
+    /// these two depend on each other whatever their objects.
     reversed: Option<Choice>,
     preemptions: u32,
     running: Option<ThreadId>,
@@ -124,7 +125,9 @@ impl Inserter {
             let len = source.trace.events.len() as StepIndex;
             for step in (reversal.at + 1).min(len)..len {
                 let dropped = self.without.iter().any(|&gone| {
-                    source.history.before(gone, source.trace.events[gone as usize].thread, step)
+                    source
+                        .history
+                        .before(gone, source.trace.events[gone as usize].thread, step)
                 });
                 if !dropped {
                     self.rest.push(step);
@@ -144,20 +147,31 @@ impl Inserter {
 
     /// A shared acquisition in the prefix or in w that is not given up in them.
     fn remaining_sharer(&self, source: Source<'_>, reversal: &Reversal) -> Option<StepIndex> {
-        let wanted = reversal.accesses.iter().find(|access| access.mode == Mode::Acquire)?.object;
+        let wanted = reversal
+            .accesses
+            .iter()
+            .find(|access| access.mode == Mode::Acquire)?
+            .object;
         let uses = |step: StepIndex, modes: &[Mode]| {
             let accesses = &source.trace.events[step as usize].accesses;
-            accesses.iter().any(|access| access.object == wanted && modes.contains(&access.mode))
+            accesses
+                .iter()
+                .any(|access| access.object == wanted && modes.contains(&access.mode))
         };
         let prefix = 0..reversal.at;
-        let all = || prefix.clone().chain(self.rest.iter().copied().filter(|&s| s != REVERSED));
+        let all = || {
+            prefix
+                .clone()
+                .chain(self.rest.iter().copied().filter(|&s| s != REVERSED))
+        };
         let mut held: Vec<StepIndex> = Vec::new();
         for step in all() {
             let thread = source.trace.events[step as usize].thread;
             if uses(step, &[Mode::AcquireShared, Mode::TryAcquireShared]) {
                 held.push(step);
             } else if uses(step, &[Mode::ReleaseShared]) {
-                let mine = |&other: &StepIndex| source.trace.events[other as usize].thread == thread;
+                let mine =
+                    |&other: &StepIndex| source.trace.events[other as usize].thread == thread;
                 if let Some(at) = held.iter().rposition(mine) {
                     held.remove(at);
                 }
@@ -168,7 +182,9 @@ impl Inserter {
 
     /// Drops costly steps that the reversal does not need while the budget is exceeded.
     fn fit_budget(&mut self, source: Source<'_>, reversal: &Reversal) -> bool {
-        let Some(kind) = reversal.choice.alt.budget() else { return true };
+        let Some(kind) = reversal.choice.alt.budget() else {
+            return true;
+        };
         let limit = match kind {
             BudgetKind::Spurious => source.budget.spurious,
             BudgetKind::Timeout => source.budget.timeouts,
@@ -184,7 +200,10 @@ impl Inserter {
         let is_needed =
             |step: StepIndex| needed[events[step as usize].thread.0 as usize] >= source.history.index(step);
         let prefix = (0..reversal.at).filter(|&step| costs(step)).count();
-        let inner = self.rest.iter().filter(|&&step| step != REVERSED && costs(step));
+        let inner = self
+            .rest
+            .iter()
+            .filter(|&&step| step != REVERSED && costs(step));
         let (kept, surplus): (Vec<_>, Vec<_>) = inner.copied().partition(|&step| is_needed(step));
         if prefix + kept.len() + 1 > limit as usize {
             return false;
@@ -192,9 +211,11 @@ impl Inserter {
         if prefix + kept.len() + surplus.len() + 1 > limit as usize {
             self.rest.retain(|&step| {
                 step == REVERSED
-                    || !surplus
-                        .iter()
-                        .any(|&gone| source.history.before(gone, events[gone as usize].thread, step))
+                    || !surplus.iter().any(|&gone| {
+                        source
+                            .history
+                            .before(gone, events[gone as usize].thread, step)
+                    })
             });
         }
         true
@@ -224,7 +245,7 @@ impl Inserter {
             let in_chain = place.step < tree.free(place.line);
             if in_chain {
                 let mut sleepers = tree.sleepers_at(place.line, place.step);
-                if sleepers.any(|edge| self.weak_initial(source, reversal, &edge)) {
+                if sleepers.any(|edge| self.covers(source, reversal, &place, &edge)) {
                     return None;
                 }
             }
@@ -245,7 +266,9 @@ impl Inserter {
                 .children_at(place.line, place.step)
                 .iter()
                 .copied()
-                .find(|&child| self.covers(source, reversal, &place, &tree.chained(child, place.step)));
+                .find(|&child| {
+                    self.covers(source, reversal, &place, &tree.chained(child, place.step))
+                });
             let Some(child) = taken else {
                 return Some(self.branch(tree, source, reversal, &place));
             };
@@ -282,14 +305,18 @@ impl Inserter {
         }
         self.taken[thread] += 1;
         place.step += 1;
-        place.reversed = None;
+        let still =
+            |&choice: &Choice| choice.thread != edge.thread && self.rest.contains(&REVERSED);
+        place.reversed = place.reversed.filter(still);
         place.running = Some(edge.thread);
         place.goes_on = false;
         !self.rest.is_empty() && place.step < free
     }
 
     fn first_of(&self, source: Source<'_>, reversal: &Reversal, thread: ThreadId) -> Option<usize> {
-        self.rest.iter().position(|&step| thread_of(source, reversal, step) == thread)
+        self.rest
+            .iter()
+            .position(|&step| thread_of(source, reversal, step) == thread)
     }
 
     fn weak_initial(&self, source: Source<'_>, reversal: &Reversal, edge: &Edge) -> bool {
@@ -297,20 +324,30 @@ impl Inserter {
         match self.first_of(source, reversal, thread) {
             Some(at) if self.rest[at] == REVERSED => {
                 reversal.choice.alt == edge.alt
-                    && !self.rest[..at].iter().any(|&step| precedes(source, step, reversal))
+                    && !self.rest[..at]
+                        .iter()
+                        .any(|&step| precedes(source, step, reversal))
             }
             Some(at) => {
                 let step = self.rest[at];
                 source.trace.events[step as usize].alt == edge.alt
-                    && source.history.clock(step).iter().enumerate().all(|(other, &count)| {
-                        other == thread.0 as usize || count <= self.base[other] + self.taken[other]
-                    })
+                    && source
+                        .history
+                        .clock(step)
+                        .iter()
+                        .enumerate()
+                        .all(|(other, &count)| {
+                            other == thread.0 as usize
+                                || count <= self.base[other] + self.taken[other]
+                        })
             }
             None => {
                 if edge.optional() || edge.barrier {
                     return false;
                 }
-                let Some(accesses) = self.next_accesses(source, edge) else { return false };
+                let Some(accesses) = self.next_accesses(source, edge) else {
+                    return false;
+                };
                 self.rest.iter().all(|&step| match step {
                     REVERSED => !dependent(&accesses, &reversal.accesses),
                     step => !dependent(&accesses, &source.trace.events[step as usize].accesses),
@@ -342,14 +379,19 @@ impl Inserter {
             Some(&step) => Some(source.trace.events[step as usize].accesses),
             None => {
                 let pending = &source.trace.pending;
-                pending.iter().find(|pending| pending.thread == thread).map(|p| p.accesses)
+                pending
+                    .iter()
+                    .find(|pending| pending.thread == thread)
+                    .map(|p| p.accesses)
             }
         }
     }
 
     /// Whether running `next` now interrupts a thread that could go on, as far as is known.
     fn preempts(&self, source: Source<'_>, place: &Place, next: ThreadId) -> bool {
-        let Some(running) = place.running.filter(|&running| running != next) else { return false };
+        let Some(running) = place.running.filter(|&running| running != next) else {
+            return false;
+        };
         if place.goes_on {
             return true;
         }
@@ -363,11 +405,21 @@ impl Inserter {
         self.chain.clear();
         self.sleepers.clear();
         let in_chain = place.step < tree.free(place.line);
-        let asleep = tree.sleepers_at(place.line, place.step).filter(|_| in_chain);
+        let asleep = tree
+            .sleepers_at(place.line, place.step)
+            .filter(|_| in_chain);
         let children = tree.children_at(place.line, place.step);
-        let siblings = children.iter().map(|&child| tree.chained(child, place.step));
-        let base = asleep.chain(place.own).chain(siblings).filter(|edge| !edge.optional());
-        self.sleepers.extend(base.map(|edge| Sleeper { edge, until: StepIndex::MAX }));
+        let siblings = children
+            .iter()
+            .map(|&child| tree.chained(child, place.step));
+        let base = asleep
+            .chain(place.own)
+            .chain(siblings)
+            .filter(|edge| !edge.optional());
+        self.sleepers.extend(base.map(|edge| Sleeper {
+            edge,
+            until: StepIndex::MAX,
+        }));
 
         self.find_needed(source, reversal);
         let mut here = Place {
@@ -394,9 +446,24 @@ impl Inserter {
             }
         }
         let own = place.own;
-        let line = tree.branch(place.line, place.step, here.step, own, &self.chain, &self.sleepers);
-        let first = Choice { thread: self.chain[0].thread, alt: self.chain[0].alt };
-        Branch { line, step: place.step, first, preemptions: here.preemptions }
+        let line = tree.branch(
+            place.line,
+            place.step,
+            here.step,
+            own,
+            &self.chain,
+            &self.sleepers,
+        );
+        let first = Choice {
+            thread: self.chain[0].thread,
+            alt: self.chain[0].alt,
+        };
+        Branch {
+            line,
+            step: place.step,
+            first,
+            preemptions: here.preemptions,
+        }
     }
 
     fn append(
@@ -408,7 +475,10 @@ impl Inserter {
         here: &mut Place,
     ) {
         let (edge, accesses) = match step {
-            REVERSED => (Edge::new(reversal.choice, &reversal.accesses), reversal.accesses),
+            REVERSED => (
+                Edge::new(reversal.choice, &reversal.accesses),
+                reversal.accesses,
+            ),
             step => {
                 let event = &source.trace.events[step as usize];
                 (Edge::of(event), event.accesses)
@@ -460,15 +530,21 @@ fn precedes(source: Source<'_>, step: StepIndex, reversal: &Reversal) -> bool {
 fn enter(tree: &Tree, source: Source<'_>, at: StepIndex, preemptions: u32) -> Place {
     let depth = source.path[1..].partition_point(|&line| tree.start(line) < at);
     let line = source.path[depth];
-    let leaves = source.path.get(depth + 1).filter(|&&next| tree.start(next) == at);
+    let leaves = source
+        .path
+        .get(depth + 1)
+        .filter(|&&next| tree.start(next) == at);
     let event = source.trace.events.get(at as usize);
     let own = match leaves {
         Some(_) if at < tree.free(line) => Some(tree.chained(line, at)),
         Some(&next) => tree.own(next),
         None => event.map(Edge::of),
     };
-    let previous = at.checked_sub(1).map(|before| source.trace.events[before as usize].thread);
-    let goes_on = event.is_some_and(|event| Some(event.thread) == previous || event.previous_enabled);
+    let previous = at
+        .checked_sub(1)
+        .map(|before| source.trace.events[before as usize].thread);
+    let goes_on =
+        event.is_some_and(|event| Some(event.thread) == previous || event.previous_enabled);
     Place {
         line,
         step: at,
