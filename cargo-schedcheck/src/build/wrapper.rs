@@ -33,9 +33,9 @@ impl Instrument {
     /// The mode that the environment asks for.
     pub fn from_env() -> Self {
         match std::env::var(INSTRUMENT).as_deref() {
-            Ok("atomics") => Self::Atomics,
+            Ok("plain") => Self::Nothing,
             Ok("memory") => Self::Memory,
-            _ => Self::Nothing,
+            _ => Self::Atomics,
         }
     }
 

@@ -38,8 +38,12 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(test: Test, settings: &'a Settings, request: &Request, channel: &'a Channel) -> Run<'a> {
         let mut execution = Box::new(Execution::new(test, settings.max_steps));
+        let mut words = Box::new(LastWords { channel, execution: &mut *execution, figures: Figures::default() });
+        // SAFETY: only the lifetime changes; the process ends with this exploration.
+        crash::watch(unsafe {
+            std::mem::transmute::<*mut LastWords<'a>, *mut LastWords<'static>>(&mut *words)
+        });
         execution.take_over_process();
-        let words = Box::new(LastWords { channel, execution: &mut *execution, figures: Figures::default() });
         Run {
             settings,
             channel,
@@ -54,10 +58,6 @@ impl<'a> Run<'a> {
 
     /// Executes until the search is done, fails, or is out of budget.
     fn search(&mut self) -> Object {
-        // SAFETY: only the lifetime changes; the process ends with this exploration.
-        crash::watch(unsafe {
-            std::mem::transmute::<*mut LastWords<'a>, *mut LastWords<'static>>(&mut *self.words)
-        });
         let mut trace = Trace::default();
         let mut executions = 0;
         loop {
