@@ -114,3 +114,94 @@ fn a_condvar_hands_over_and_scopes_join() {
     );
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
 }
+
+/// Spins until another thread raises the flag.
+fn spins_without_a_hint() -> TestResult {
+    let flag = Arc::new(AtomicUsize::new(0));
+    let theirs = flag.clone();
+    let other = thread::spawn(move || theirs.store(1, SeqCst));
+    while flag.load(SeqCst) == 0 {}
+    other.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn a_spin_loop_lets_others_run_once_its_state_repeats() {
+    let (trace, outcome) = run(spins_without_a_hint, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() < 20, "{}", trace.events.len());
+}
+
+#[test]
+fn a_counting_spin_loop_comes_to_its_end() {
+    let (trace, outcome) = run(
+        || {
+            let flag = AtomicUsize::new(0);
+            let mut rounds = 0;
+            while flag.load(SeqCst) == 0 && rounds < 100 {
+                rounds += 1;
+                thread::yield_now();
+            }
+            Ok(())
+        },
+        &[],
+    );
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() > 100);
+}
+
+#[test]
+fn a_loop_that_nothing_ends_is_a_livelock() {
+    let (trace, outcome) = run(
+        || {
+            let flag = AtomicUsize::new(0);
+            while flag.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            Ok(())
+        },
+        &[],
+    );
+    assert!(matches!(outcome, Outcome::Livelock { repeats: true, .. }), "{outcome:?}");
+    assert!(trace.events.len() < 20);
+}
+
+#[test]
+fn polling_a_mutex_lets_others_run() {
+    let (trace, outcome) = run(
+        || {
+            let done = Arc::new(Mutex::new(false));
+            let theirs = done.clone();
+            let other = thread::spawn(move || *theirs.lock().unwrap() = true);
+            while !*done.lock().unwrap() {}
+            other.join().unwrap();
+            Ok(())
+        },
+        &[],
+    );
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() < 30);
+}
+
+#[test]
+fn switching_while_a_thread_unwinds_keeps_panics_apart() {
+    let (_, outcome) = run(
+        || {
+            let lock = Arc::new((Mutex::new(0), Mutex::new(0)));
+            let theirs = lock.clone();
+            let other = thread::spawn(move || {
+                let _held = theirs.0.lock().unwrap();
+                panic!("boom");
+            });
+            // Runs while the other thread unlocks in the middle of its unwind.
+            assert!(!thread::panicking());
+            drop(lock.1.lock().unwrap());
+            assert!(!lock.1.is_poisoned(), "only the panicking thread poisons");
+            assert!(other.join().is_err());
+            assert!(lock.0.is_poisoned());
+            Ok(())
+        },
+        &[(2, 1), (3, 1), (4, 0), (5, 0)],
+    );
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+}

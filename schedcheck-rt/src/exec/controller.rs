@@ -10,7 +10,9 @@ use super::deadlock;
 use super::heap::Heap;
 use super::image::Image;
 use super::outcome::{Divergence, Outcome, PanicReport};
+use super::spin::Spin;
 use super::switch::StackPool;
+use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
 use crate::search::step::{
@@ -63,6 +65,9 @@ pub(crate) struct World {
     pub(crate) generation: u32,
     pub(crate) names: ThreadNames,
     pub(crate) stacks: StackPool,
+    /// Memories of ended threads, to be used again.
+    #[expect(clippy::vec_box, reason = "they are large and move between threads and this list")]
+    pub(crate) spare_spins: Vec<Box<Spin>>,
     pub(crate) trace: Trace,
     pub(crate) notes: Vec<StepNote>,
     pub(crate) outcome: Option<Outcome>,
@@ -73,10 +78,16 @@ pub(crate) struct World {
     prefix: StepIndex,
     guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
+    /// What std keeps per thread of the system.
+    pub(crate) std_words: StdWords,
     /// User code's memory.
     pub(crate) heap: Heap,
     /// What the statics held before the first execution.
     pub(crate) image: Option<Image>,
+    /// Threads behind a gate.
+    pub(crate) gated: usize,
+    /// A loop was gated although its state does not repeat.
+    pub(crate) spin_bound_reached: bool,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -96,6 +107,7 @@ impl World {
             generation: 1,
             names: ThreadNames::new(),
             stacks: StackPool::default(),
+            spare_spins: Vec::new(),
             trace: Trace::default(),
             notes: Vec::new(),
             outcome: None,
@@ -106,8 +118,11 @@ impl World {
             prefix: 0,
             guide: None,
             views: Vec::new(),
+            std_words: StdWords::default(),
             heap: Heap::new(),
             image: None,
+            gated: 0,
+            spin_bound_reached: false,
             in_user: false,
         }
     }
@@ -123,6 +138,7 @@ impl World {
         self.deltas.clear();
         self.deltas.extend_from_slice(deltas);
         self.next_delta = 0;
+        self.gated = 0;
         self.prefix = prefix;
         self.guide = guide;
         self.current = 0;
@@ -157,7 +173,9 @@ impl World {
             body: Some(body),
             leavings: std::ptr::null_mut(),
             time: 0,
-            hash_keys: None,
+            std_words: Kept::default(),
+            stack_base: 0,
+            spin: self.spare_spins.pop().unwrap_or_else(|| Box::new(Spin::new())),
             unheard_panic: false,
         });
         self.threads.len() - 1
@@ -165,7 +183,7 @@ impl World {
 
     fn ready(&self, slot: Slot) -> Ready {
         let thread = &self.threads[slot];
-        if thread.ended {
+        if thread.ended || (self.gated > 0 && self.is_gated(slot)) {
             return Ready::when(false);
         }
         self.objects.ready(thread.id, &thread.op)
@@ -197,7 +215,7 @@ impl World {
     pub(crate) fn decide(&mut self) -> bool {
         let step = self.trace.events.len() as StepIndex;
         if step >= self.max_steps {
-            self.outcome.get_or_insert(Outcome::Livelock { steps: self.max_steps });
+            self.outcome.get_or_insert(Outcome::Livelock { steps: self.max_steps, repeats: false });
             return false;
         }
         let running = self.current;
@@ -247,6 +265,13 @@ impl World {
             self.forced = true;
             return true;
         }
+        if !self.threads[0].ended
+            && let Some(next) = (0..count).find(|slot| self.is_gated(*slot) && !self.repeats_for_ever(*slot))
+        {
+            self.current = next;
+            self.forced = true;
+            return true;
+        }
         self.finish_quiescent();
         false
     }
@@ -270,6 +295,8 @@ impl World {
         self.outcome = Some(if self.threads[0].ended {
             // CHESS 2.1: workers waiting for more work when the test is done are no deadlock.
             Outcome::Passed
+        } else if self.gated > 0 {
+            Outcome::Livelock { steps: self.trace.events.len() as u32, repeats: true }
         } else {
             Outcome::Deadlock(deadlock::analyse(self))
         });
@@ -347,8 +374,12 @@ impl World {
         let step = self.trace.events.len() as StepIndex;
         let thread = &self.threads[self.current];
         let (id, op) = (thread.id, thread.op);
+        let opened = self.pass_gate();
         let moment = Moment { thread: id, step, alt: self.alt };
-        let applied = self.objects.apply(moment, &op);
+        let mut applied = self.objects.apply(moment, &op);
+        if opened != NO_STEP {
+            applied = applied.after_gate(opened);
+        }
         let event = Event {
             thread: id,
             alt: self.alt,
@@ -366,12 +397,28 @@ impl World {
         self.trace.events.push(event);
         self.advance_time(&op, applied.enabler);
         let time = self.threads[self.current].time;
-        self.notes.push(StepNote { kind: op.kind, object: op.object, site: op.site, time });
+        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
+        self.threads[self.current].spin.remember(&note, applied.before);
+        self.notes.push(note);
+        self.announce_change(step);
         if let Some(guide) = self.guide {
             // SAFETY: as in `ask`.
             unsafe { (*guide).executed(step, &event) };
         }
         applied
+    }
+
+    /// Gates open when a step changes what their threads wait for.
+    #[inline]
+    fn announce_change(&mut self, step: StepIndex) {
+        if self.gated == 0 {
+            return;
+        }
+        for access in self.trace.events[step as usize].accesses {
+            if !matches!(access.mode, Mode::None | Mode::Read | Mode::Await) {
+                self.open_gates(access.object, step);
+            }
+        }
     }
 
     /// Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
@@ -390,39 +437,23 @@ impl World {
         self.threads[self.current].time
     }
 
-    /// Gives the thread in `slot` its own stream of hash map keys, or takes it back and leaves
-    /// `outer` in its place: std keeps the stream per thread of the system, which all share here.
-    #[inline]
-    pub(crate) fn exchange_hash_keys(&mut self, slot: Slot, outer: Option<[u64; 2]>) -> Option<[u64; 2]> {
-        let place = self.image.as_ref()?.hash_keys()?;
-        // SAFETY: the calling thread's own thread-local words.
-        let present = unsafe { place.read_unaligned() };
-        let thread = &mut self.threads[slot];
-        let next = match outer {
-            Some(outer) => {
-                thread.hash_keys = Some(present);
-                outer
-            }
-            None => thread.hash_keys.unwrap_or([present[0] ^ u64::from(thread.id.0) << 32, present[1]]),
-        };
-        // SAFETY: as above.
-        unsafe { place.write_unaligned(next) };
-        Some(present)
-    }
-
     /// The alternative of the operation just executed.
     pub(crate) fn alternative(&self) -> Alt {
         self.alt
     }
 
-    /// The memory operation just executed found `before`; if it did not write, it only looked.
+    /// The memory operation just executed found `before` and left `after`; if it did not write,
+    /// it only looked.
     #[inline]
-    pub(crate) fn executed_on(&mut self, before: u64, wrote: bool) {
+    pub(crate) fn executed_on(&mut self, before: u64, after: Option<u64>) {
         let event = self.trace.events.last_mut().expect("an operation was executed");
         event.before = before;
-        if !wrote {
-            event.accesses[0].mode = Mode::Read;
+        if after.is_none() {
+            event.accesses[0].mode = if event.enabler == NO_STEP { Mode::Read } else { Mode::Await };
         }
+        let object = event.accesses[0].object;
+        self.objects.set_value(object, after.unwrap_or(before));
+        self.threads[self.current].spin.found(before);
     }
 
     /// The operation just executed was a CAS that wanted `expected`.

@@ -5,6 +5,7 @@
 //! each. What they own in between lives on the execution's heap and goes with it. The engine keeps
 //! its own state outside, behind pointers that are set before the copy is made.
 
+use super::thread_locals::ThreadLocalBlock;
 use std::ffi::{c_int, c_void};
 
 /// One range of memory and what it held at first.
@@ -31,7 +32,6 @@ impl Range {
 /// The first state of the program's own data.
 pub(crate) struct Image {
     ranges: Vec<Range>,
-    keys: Option<*mut [u64; 2]>,
 }
 
 /// Where the program's data lies.
@@ -39,15 +39,13 @@ pub(crate) struct Image {
 struct Layout {
     writable: Vec<(usize, usize)>,
     read_only_after_start: Vec<(usize, usize)>,
-    thread_local: Option<(usize, usize)>,
+    thread_local: Option<ThreadLocalBlock>,
 }
 
 impl Image {
     /// Copies the present state.
     pub(crate) fn take() -> Image {
         let layout = layout();
-        let block = layout.thread_local.map(|(size, align)| thread_local_block(size, align));
-        let keys = block.and_then(|(start, size)| find_hash_keys(start, size));
         let mut ranges = Vec::new();
         for (start, end) in layout.writable {
             let protected =
@@ -57,10 +55,10 @@ impl Image {
                 ranges.push(Range::new(start, end - start));
             }
         }
-        if let Some((start, size)) = block {
-            ranges.push(Range::new(start, size));
+        if let Some(block) = layout.thread_local {
+            ranges.push(Range::new(block.start(), block.size));
         }
-        Image { ranges, keys }
+        Image { ranges }
     }
 
     /// Puts the first state back.
@@ -69,16 +67,11 @@ impl Image {
             range.restore();
         }
     }
+}
 
-    /// Where std keeps the keys of the next hash map, if that was found.
-    pub(crate) fn hash_keys(&self) -> Option<*mut [u64; 2]> {
-        self.keys
-    }
-
-    /// How many bytes are put back.
-    pub(crate) fn bytes(&self) -> usize {
-        self.ranges.iter().map(|range| range.first.len()).sum()
-    }
+/// The program's own thread-local block, if it has one.
+pub(super) fn thread_local_block() -> Option<ThreadLocalBlock> {
+    layout().thread_local
 }
 
 fn layout() -> Layout {
@@ -103,49 +96,12 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, layout: 
                 layout.read_only_after_start.push((start & !(PAGE - 1), end.next_multiple_of(PAGE)));
             }
             libc::PT_TLS => {
-                layout.thread_local = Some((header.p_memsz as usize, header.p_align as usize));
+                let (size, align) = (header.p_memsz as usize, header.p_align as usize);
+                layout.thread_local = Some(ThreadLocalBlock { size, align });
             }
             _ => {}
         }
     }
     // The program itself comes first; shared libraries keep their state.
     1
-}
-
-/// The thread-local block of the program in the calling thread: start and size.
-fn thread_local_block(size: usize, align: usize) -> (usize, usize) {
-    let pointer: usize;
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: reads the thread pointer, which the ABI keeps at offset 0 of its own segment.
-        unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly)) };
-        // Variant II of the ABI: the block lies right below the thread pointer.
-        (pointer - size.next_multiple_of(align.max(1)), size)
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        // SAFETY: reads the thread pointer.
-        unsafe { std::arch::asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nostack, nomem)) };
-        // Variant I of the ABI: the block follows a header of two words.
-        (pointer + 16usize.next_multiple_of(align.max(1)), size)
-    }
-}
-
-/// std hands out hash keys from a pair of words per thread of the system and counts the first one
-/// up. It is the word that grows by one when a hash map is made.
-fn find_hash_keys(start: usize, size: usize) -> Option<*mut [u64; 2]> {
-    let words = |_: &()| -> Vec<u64> {
-        // SAFETY: the calling thread's own block.
-        (0..size / 8).map(|index| unsafe { ((start + index * 8) as *const u64).read_unaligned() }).collect()
-    };
-    std::hint::black_box(std::hash::RandomState::new());
-    let before = words(&());
-    std::hint::black_box(std::hash::RandomState::new());
-    let after = words(&());
-    let mut grown = (0..before.len()).filter(|index| after[*index] == before[*index].wrapping_add(1));
-    let index = grown.next()?;
-    if grown.next().is_some() {
-        return None;
-    }
-    Some((start + index * 8) as *mut [u64; 2])
 }

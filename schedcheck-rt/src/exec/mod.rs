@@ -12,7 +12,9 @@ mod image;
 pub mod outcome;
 mod panics;
 mod run;
+mod spin;
 mod switch;
+mod thread_locals;
 mod threads;
 pub(crate) mod view;
 
@@ -77,8 +79,16 @@ impl Active {
     }
 
     /// Announces `op`, waits for its turn, executes it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn perform(&self, op: Op) -> Applied {
+        if self.world().threads[self.world().current].spin.may_repeat(&op) {
+            let frame = spin::Frame::capture();
+            self.in_engine(|world| world.consider_loop(&op, &frame));
+        }
+        self.perform_now(op)
+    }
+
+    fn perform_now(&self, op: Op) -> Applied {
         self.world().in_user = false;
         if self.world().announce(op) != Turn::Mine {
             // If the execution is over, this does not return.
@@ -116,24 +126,24 @@ impl Active {
     }
 
     /// Performs an operation on the memory cell at `address`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn memory(&self, kind: Kind, address: usize, site: Site) -> Alt {
         let object = self.in_engine(|world| world.memory_at(address));
         self.perform(Op::new(kind, object, site));
         self.world().alternative()
     }
 
-    /// The memory operation just performed found `before` and, unless `wrote`, only looked.
+    /// The memory operation just performed found `before` and left `after`; `None`: only looked.
     #[inline]
-    pub(crate) fn executed_on(&self, before: u64, wrote: bool) {
-        self.world().executed_on(before, wrote);
+    pub(crate) fn executed_on(&self, before: u64, after: Option<u64>) {
+        self.world().executed_on(before, after);
     }
 
-    /// The CAS just performed found `before`, wanted `expected`, and wrote if it succeeded.
+    /// The CAS just performed found `before`, wanted `expected`, and left `after` if it succeeded.
     #[inline]
-    pub(crate) fn executed_cas(&self, before: u64, expected: u64, wrote: bool) {
+    pub(crate) fn executed_cas(&self, before: u64, expected: u64, after: Option<u64>) {
         self.world().executed_cas(expected);
-        self.world().executed_on(before, wrote);
+        self.world().executed_on(before, after);
     }
 
     /// The operation just performed can be told from others of its kind after all.

@@ -18,8 +18,10 @@ pub enum Outcome {
     Deadlock(Deadlock),
     /// The execution goes on for ever although every thread gets its turn.
     Livelock {
-        /// The step limit that was reached.
+        /// How many steps it had taken.
         steps: u32,
+        /// Its state repeats, as opposed to: it reached the step limit.
+        repeats: bool,
     },
     /// A primitive was used in a way it forbids.
     Misuse(String),

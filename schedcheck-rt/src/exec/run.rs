@@ -4,11 +4,13 @@ use super::controller::{Slot, World};
 use super::image::Image;
 use super::outcome::{Outcome, PanicReport};
 use super::switch::{Coroutine, Resumed};
+use super::thread_locals::StdWords;
 use super::threads::Body;
 use super::view::{self, View};
 use super::{Active, EXPLORING, WORLD, panics};
 use crate::model::{Kind, Op};
 use crate::search::step::{End, Guide, Model, Plan, ThreadId, Trace};
+use corosensei::stack::Stack;
 use std::cell::Cell;
 use std::panic::{Location, catch_unwind};
 use std::rc::Rc;
@@ -41,6 +43,8 @@ pub struct Execution {
     test: Test,
     /// The names and places of the last failing execution.
     pub(super) view: View,
+    /// The thread of the system that executed last.
+    system_thread: Option<std::thread::ThreadId>,
     /// Keep the view also of executions that pass.
     pub(crate) keep_views: bool,
 }
@@ -55,7 +59,7 @@ impl Execution {
     /// Prepares to execute `test`; an execution of more than `max_steps` counts as a livelock.
     pub fn new(test: Test, max_steps: u32) -> Execution {
         panics::install_hook();
-        Execution { world: Box::new(World::new(max_steps)), test, view: View::default(), keep_views: false }
+        Execution { world: Box::new(World::new(max_steps)), test, view: View::default(), system_thread: None, keep_views: false }
     }
 
     /// Makes the process ready to explore for the rest of its life: statics are put back after
@@ -64,6 +68,7 @@ impl Execution {
         EXPLORING.store(true, Ordering::Relaxed);
         crate::intercept::prepare();
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        self.find_std_words();
         self.world.image = Some(Image::take());
     }
 
@@ -122,8 +127,19 @@ impl Execution {
         }
     }
 
+    /// Finds what std keeps for the calling thread of the system, if it is another one than before.
+    fn find_std_words(&mut self) {
+        let thread = Some(std::thread::current().id());
+        if self.system_thread != thread {
+            self.system_thread = thread;
+            self.world.std_words = StdWords::find();
+        }
+    }
+
     fn tear_down(&mut self) {
-        for thread in self.world.threads.drain(..) {
+        for mut thread in self.world.threads.drain(..) {
+            thread.spin.renew();
+            self.world.spare_spins.push(thread.spin);
             // A thread that never started: what it captured goes with the heap, undropped, as the
             // frames of abandoned threads do.
             std::mem::forget(thread.body);
@@ -162,12 +178,13 @@ fn hand_turns_on(active: Active) {
             Some(body) => started(world, slot, body),
             None => world.threads[slot].coroutine.take().expect("a suspended thread has a stack"),
         };
-        let keys = world.exchange_hash_keys(slot, None);
+        let thread = &world.threads[slot];
+        let outer = world.std_words.enter(thread.std_words, thread.id.0);
         world.in_user = true;
         let resumed = coroutine.resume();
         let world = active.world();
         world.in_user = false;
-        world.exchange_hash_keys(slot, keys);
+        world.threads[slot].std_words = world.std_words.leave(outer);
         if resumed == Resumed::Suspended {
             world.threads[slot].coroutine = Some(coroutine);
             if world.over {
@@ -188,6 +205,7 @@ fn hand_turns_on(active: Active) {
 /// A coroutine that executes the thread's announced `Begin` and then its body.
 fn started(world: &mut World, slot: Slot, body: Body) -> Coroutine {
     let stack = world.stacks.take(usize::from(world.threads[slot].id.0));
+    world.threads[slot].stack_base = stack.base().get();
     Coroutine::new(stack, move |yielder| {
         let active = super::active().expect("threads run inside an execution");
         let world = active.world();
@@ -249,6 +267,7 @@ impl Model for Execution {
         // One execution at a time in a process: the heap is at a fixed place.
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut self.world.trace, trace);
+        self.find_std_words();
         self.world.begin(&plan.deltas, plan.prefix, guide);
         self.execute();
         let end = match self.outcome() {

@@ -1,6 +1,8 @@
 //! The threads of one execution, in order of creation.
 
+use super::spin::Spin;
 use super::switch::Coroutine;
+use super::thread_locals::Kept;
 use crate::model::Op;
 use crate::search::step::{ObjectId, ThreadId};
 use rustc_hash::FxHashMap;
@@ -34,8 +36,12 @@ pub(crate) struct Thread {
     pub(crate) leavings: *mut (),
     /// Its virtual time, in nanoseconds.
     pub(crate) time: u64,
-    /// Its stream of hash map keys, once it has run.
-    pub(crate) hash_keys: Option<[u64; 2]>,
+    /// What std keeps for it while another thread has its turn.
+    pub(crate) std_words: Kept,
+    /// The highest address of its stack.
+    pub(crate) stack_base: usize,
+    /// Whether it goes round in a loop.
+    pub(crate) spin: Box<Spin>,
     /// It panicked and nobody has been told yet.
     pub(crate) unheard_panic: bool,
 }

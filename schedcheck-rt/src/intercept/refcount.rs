@@ -31,15 +31,15 @@ fn step(kind: Kind, address: usize) -> bool {
 }
 
 /// Notes what the operation just done found, and whether it wrote.
-fn found(controlled: bool, before: u64, wrote: bool) {
+fn found(controlled: bool, before: u64, after: Option<u64>) {
     if controlled && let Some(active) = active() {
-        active.executed_on(before, wrote);
+        active.executed_on(before, after);
     }
 }
 
-fn compared(controlled: bool, before: u64, expected: u64, wrote: bool) {
+fn compared(controlled: bool, before: u64, expected: u64, after: Option<u64>) {
     if controlled && let Some(active) = active() {
-        active.executed_cas(before, expected, wrote);
+        active.executed_cas(before, expected, after);
     }
 }
 
@@ -72,7 +72,7 @@ macro_rules! width {
         extern "C" fn $load(cell: &$atomic, _order: i32) -> $value {
             let controlled = step(Kind::Load, std::ptr::from_ref(cell).addr());
             let value = cell.load(Ordering::SeqCst);
-            found(controlled, value.into(), false);
+            found(controlled, value.into(), None);
             value
         }
 
@@ -80,14 +80,14 @@ macro_rules! width {
         extern "C" fn $store(cell: &$atomic, value: $value, _order: i32) {
             let controlled = step(Kind::Store, std::ptr::from_ref(cell).addr());
             let before = cell.swap(value, Ordering::SeqCst);
-            found(controlled, before.into(), true);
+            found(controlled, before.into(), Some(cell.load(Ordering::SeqCst).into()));
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn $exchange(cell: &$atomic, value: $value, _order: i32) -> $value {
             let controlled = step(Kind::ReadModifyWrite, std::ptr::from_ref(cell).addr());
             let before = cell.swap(value, Ordering::SeqCst);
-            found(controlled, before.into(), true);
+            found(controlled, before.into(), Some(cell.load(Ordering::SeqCst).into()));
             before
         }
 
@@ -113,11 +113,11 @@ macro_rules! width {
             let controlled = step(Kind::CompareExchange, std::ptr::from_ref(cell).addr());
             match cell.compare_exchange(*expected, new, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(before) => {
-                    compared(controlled, before.into(), before.into(), true);
+                    compared(controlled, before.into(), before.into(), Some(new.into()));
                     1
                 }
                 Err(before) => {
-                    compared(controlled, before.into(), (*expected).into(), false);
+                    compared(controlled, before.into(), (*expected).into(), None);
                     *expected = before;
                     0
                 }
@@ -141,7 +141,7 @@ macro_rules! width {
             extern "C" fn $rmw(cell: &$atomic, value: $value, _order: i32) -> $value {
                 let controlled = step(Kind::ReadModifyWrite, std::ptr::from_ref(cell).addr());
                 let before = cell.$method(value, Ordering::SeqCst);
-                found(controlled, before.into(), true);
+                found(controlled, before.into(), Some(cell.load(Ordering::SeqCst).into()));
                 before
             }
         )*

@@ -100,6 +100,24 @@ impl Applied {
         self
     }
 
+    /// The same of an operation that could not run before `step` changed what its loop waits for.
+    #[must_use]
+    pub fn after_gate(mut self, step: StepIndex) -> Applied {
+        self.enabler = step;
+        for access in &mut self.accesses {
+            access.mode = match access.mode {
+                Mode::Read => Mode::Await,
+                Mode::Write => Mode::AwaitWrite,
+                other => other,
+            };
+        }
+        self.full_mode = match self.full_mode {
+            Mode::Write => Mode::AwaitWrite,
+            other => other,
+        };
+        self
+    }
+
     /// The same with an enabling step.
     #[must_use]
     pub const fn enabled_by(mut self, step: StepIndex) -> Applied {
@@ -122,8 +140,8 @@ pub struct Moment {
 /// The state of one object.
 #[derive(Clone, Debug)]
 pub enum State {
-    /// Memory: the value is the program's.
-    Memory,
+    /// Memory: the value it was last seen to have, as a number.
+    Memory(u64),
     /// A mutex.
     Mutex(mutex::Mutex),
     /// A condition variable.
@@ -137,7 +155,7 @@ pub enum State {
 impl State {
     fn renew(&mut self) {
         match self {
-            State::Memory => {}
+            State::Memory(value) => *value = 0,
             State::Mutex(mutex) => *mutex = mutex::Mutex::default(),
             State::Condvar(condvar) => condvar.renew(),
             State::Thread(thread) => *thread = park::Thread::default(),
@@ -148,7 +166,7 @@ impl State {
     /// How reports call such an object.
     fn noun(&self) -> &'static str {
         match self {
-            State::Memory => "atomic",
+            State::Memory(_) => "atomic",
             State::Mutex(_) => "mutex",
             State::Condvar(_) => "condvar",
             State::Thread(_) => "thread",
@@ -176,7 +194,7 @@ pub enum ObjectKind {
 impl ObjectKind {
     fn fresh(self) -> State {
         match self {
-            ObjectKind::Memory => State::Memory,
+            ObjectKind::Memory => State::Memory(0),
             ObjectKind::Mutex => State::Mutex(mutex::Mutex::default()),
             ObjectKind::Condvar => State::Condvar(condvar::Condvar::default()),
             ObjectKind::Thread => State::Thread(park::Thread::default()),
@@ -205,11 +223,12 @@ impl Objects {
     }
 
     /// The state of an object as a number, where operations on it depend on it.
-    fn summary(&self, object: ObjectId) -> u64 {
+    pub fn summary(&self, object: ObjectId) -> u64 {
         match self.state(object) {
             State::Mutex(mutex) => mutex.summary(),
             State::Condvar(condvar) => condvar.summary(),
-            State::Memory | State::Thread(_) | State::Token(_) => 0,
+            State::Memory(value) => *value,
+            State::Thread(_) | State::Token(_) => 0,
         }
     }
 
@@ -294,6 +313,14 @@ impl Objects {
             Kind::Choose => {
                 Applied { free_alts: op.arg as u16, ..Applied::LOCAL.result(u32::from(moment.alt.0)) }
             }
+        }
+    }
+
+    /// Memory has this value now.
+    #[inline]
+    pub fn set_value(&mut self, object: ObjectId, value: u64) {
+        if let State::Memory(known) = &mut self.states[object.0 as usize] {
+            *known = value;
         }
     }
 

@@ -20,7 +20,7 @@ impl AtomicBool {
     pub fn fetch_not(&self, order: Ordering) -> bool {
         let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
         let before = self.0.fetch_not(order);
-        step.found(before.bits(), true);
+        step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()));
         before
     }
 }

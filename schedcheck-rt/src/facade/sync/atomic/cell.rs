@@ -21,19 +21,19 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// It was done and found this value; unless it `wrote`, it only looked.
+    /// It was done, found `before` and left `after`; `None`: it only looked.
     #[inline]
-    pub(super) fn found(&self, before: u64, wrote: bool) {
+    pub(super) fn found(&self, before: u64, after: Option<u64>) {
         if let Some(active) = self.active {
-            active.executed_on(before, wrote);
+            active.executed_on(before, after);
         }
     }
 
     /// It was a CAS.
     #[inline]
-    pub(super) fn compared(&self, before: u64, expected: u64, wrote: bool) {
+    pub(super) fn compared(&self, before: u64, expected: u64, after: Option<u64>) {
         if let Some(active) = self.active {
-            active.executed_cas(before, expected, wrote);
+            active.executed_cas(before, expected, after);
         }
     }
 }
@@ -112,7 +112,7 @@ macro_rules! atomic_cell {
             pub fn load(&self, order: Ordering) -> $value {
                 let step = cell::step(Kind::Load, self.address(), Location::caller());
                 let value = self.0.load(order);
-                step.found(value.bits(), false);
+                step.found(value.bits(), None);
                 value
             }
 
@@ -121,7 +121,7 @@ macro_rules! atomic_cell {
             #[inline(never)]
             pub fn store(&self, value: $value, order: Ordering) {
                 let step = cell::step(Kind::Store, self.address(), Location::caller());
-                step.found(self.0.load(Ordering::Relaxed).bits(), true);
+                step.found(self.0.load(Ordering::Relaxed).bits(), Some(value.bits()));
                 self.0.store(value, order);
             }
 
@@ -131,7 +131,7 @@ macro_rules! atomic_cell {
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
                 let before = self.0.swap(value, order);
-                step.found(before.bits(), true);
+                step.found(before.bits(), Some(value.bits()));
                 before
             }
 
@@ -163,7 +163,7 @@ macro_rules! atomic_cell {
                 let step = cell::step(Kind::CompareExchange, self.address(), Location::caller());
                 let result = self.0.compare_exchange(current, new, success, failure);
                 let (Ok(before) | Err(before)) = result;
-                step.compared(before.bits(), current.bits(), result.is_ok());
+                step.compared(before.bits(), current.bits(), result.is_ok().then(|| new.bits()));
                 result
             }
 
@@ -180,12 +180,12 @@ macro_rules! atomic_cell {
                 let step = cell::step(Kind::CompareExchangeWeak, self.address(), Location::caller());
                 if step.fails {
                     let found = self.0.load(Ordering::Relaxed);
-                    step.found(found.bits(), false);
+                    step.found(found.bits(), None);
                     return Err(found);
                 }
                 let result = self.0.compare_exchange(current, new, success, failure);
                 let (Ok(before) | Err(before)) = result;
-                step.compared(before.bits(), current.bits(), result.is_ok());
+                step.compared(before.bits(), current.bits(), result.is_ok().then(|| new.bits()));
                 result
             }
 
@@ -256,7 +256,7 @@ macro_rules! atomic_rmw {
                 pub fn $method(&self, value: $value, order: Ordering) -> $value {
                     let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
                     let before = self.0.$method(value, order);
-                    step.found(before.bits(), true);
+                    step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()));
                     before
                 }
             )*

@@ -22,7 +22,7 @@ macro_rules! untyped_rmw {
         fn $method(&self, value: usize, order: Ordering) -> *mut () {
             let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
             let before = self.0.$method(value, order);
-            step.found(before.bits(), true);
+            step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()));
             before
         }
     )* };
