@@ -281,7 +281,8 @@ pub struct Delta {
 pub struct Plan {
     /// The decisions that differ from default behaviour.
     pub deltas: Vec<Delta>,
-    /// Steps that belong to the plan; from here on a [`Guide`] is asked, if there is one.
+    /// From this step on a [`Guide`] is asked, if there is one; what it takes goes before a delta
+    /// of the same step. Without a guide: the number of steps that are fixed.
     pub prefix: StepIndex,
 }
 
