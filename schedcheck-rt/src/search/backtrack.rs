@@ -6,6 +6,8 @@
 //! them is already a branch. Both keep sleep sets ([`super::recorder`]), frozen when a branch is
 //! created (rule R1), which makes them sound in any order of exploration. Executions in which only
 //! sleepers remain are stopped; these are the ones the optimal search avoids.
+//!
+//! The classic algorithm knows no alternatives that need not happen, so it takes no costly ones.
 
 use super::fringe::Fringe;
 use super::history::History;
@@ -76,7 +78,8 @@ impl Backtrack {
             };
             self.wanted.clear();
             self.inserter.initials(source, reversal, &mut self.wanted);
-            if options.reduction == Reduction::Classic {
+            let as_classic = options.reduction == Reduction::Classic;
+            if as_classic {
                 classic(&self.recorder, reversal, &mut self.wanted);
             }
             if !self.inserter.affordable(source, reversal) {
@@ -93,7 +96,7 @@ impl Backtrack {
                         .iter()
                         .any(|&child| self.tree.chained(child, reversal.at).choice() == choice)
             };
-            if options.reduction == Reduction::Classic {
+            if as_classic {
                 self.wanted.retain(|&choice| !known(choice));
             } else if self.wanted.iter().any(|&choice| known(choice)) {
                 continue;
@@ -179,21 +182,20 @@ impl Backtrack {
 /// has to come before it.
 fn classic(recorder: &Recorder, reversal: &Reversal, wanted: &mut Vec<Choice>) {
     let pending = recorder.pending(reversal.at);
-    let costly = reversal.choice.alt.budget();
     let thread = reversal.choice.thread;
     let at_the_end = pending.is_empty();
-    let covered =
-        !recorder.asleep(reversal.at, thread) || wanted.iter().any(|choice| choice.thread == thread);
-    let possible = pending.iter().any(|p| {
-        let waits = costly.is_some_and(|kind| p.costly_alts.contains(kind));
-        p.thread == thread && (waits || costly.is_none() && p.enabled)
-    });
+    let covered = !recorder.asleep(reversal.at, thread)
+        || wanted.iter().any(|choice| choice.thread == thread);
+    let possible = pending.iter().any(|p| p.thread == thread && p.enabled);
     wanted.clear();
     if at_the_end || possible && covered {
         wanted.push(reversal.choice);
     } else {
         let enabled = pending.iter().filter(|pending| pending.enabled);
-        wanted.extend(enabled.map(|p| Choice { thread: p.thread, alt: Alt::DEFAULT }));
+        wanted.extend(enabled.map(|p| Choice {
+            thread: p.thread,
+            alt: Alt::DEFAULT,
+        }));
     }
 }
 

@@ -65,7 +65,10 @@ enum Strategy {
 
 impl Search {
     /// A search that has run nothing yet.
-    pub fn new(options: Options) -> Self {
+    pub fn new(mut options: Options) -> Self {
+        if options.reduction == Reduction::Classic && options.bound.is_none() {
+            options.budget = Budget::NONE;
+        }
         let strategy = match (options.bound, options.reduction) {
             (Some(_), _) | (None, Reduction::None) => Strategy::Enumerate(Enumerate::new()),
             (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new()),

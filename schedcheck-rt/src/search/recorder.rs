@@ -160,8 +160,10 @@ impl Guide for Recorder {
     }
 
     fn executed(&mut self, _step: StepIndex, event: &Event) {
+        // Whether giving up a wait is forced depends on everybody, so it wakes everybody.
+        let optional = event.alt.budget().is_some();
         self.asleep.retain(|asleep| {
-            !event.forced
+            !optional
                 && asleep.thread != event.thread
                 && !dependent(&asleep.accesses, &event.accesses)
         });

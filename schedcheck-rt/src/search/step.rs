@@ -108,6 +108,15 @@ pub struct Budget {
     pub weak_failures: u16,
 }
 
+impl Budget {
+    /// No costly alternative at all, except forced time-outs.
+    pub const NONE: Budget = Budget {
+        spurious: 0,
+        timeouts: 0,
+        weak_failures: 0,
+    };
+}
+
 impl Default for Budget {
     fn default() -> Self {
         Budget {
