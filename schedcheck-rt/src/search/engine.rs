@@ -1,7 +1,9 @@
 //! The search as its caller sees it: ask for an order, execute it, report the trace.
 
+use super::backtrack::Backtrack;
+use super::enumerate::Enumerate;
 use super::optimal::Optimal;
-use super::options::Options;
+use super::options::{Options, Reduction};
 use super::step::*;
 use rustc_hash::FxHashSet;
 
@@ -37,6 +39,10 @@ pub struct Stats {
     pub peak_pending: usize,
     /// Most bytes the pending executions took at any time.
     pub peak_bytes: usize,
+    /// Executions stopped because only sleeping threads were left.
+    pub blocked: u64,
+    /// All schedules with at most so many preemptions are covered; known to bounded searches.
+    pub bound_done: Option<u32>,
     /// Nothing is left to do.
     pub complete: bool,
 }
@@ -45,15 +51,35 @@ pub struct Stats {
 #[derive(Debug)]
 pub struct Search {
     options: Options,
-    optimal: Optimal,
+    strategy: Strategy,
     stats: Stats,
     seen: FxHashSet<u64>,
 }
 
+#[derive(Debug)]
+enum Strategy {
+    Optimal(Optimal),
+    Backtrack(Backtrack),
+    Enumerate(Enumerate),
+}
+
 impl Search {
     /// A search that has run nothing yet.
-    pub fn new(options: Options) -> Self {
-        Search { options, optimal: Optimal::new(), stats: Stats::default(), seen: FxHashSet::default() }
+    pub fn new(mut options: Options) -> Self {
+        if options.reduction == Reduction::Classic && options.bound.is_none() {
+            options.budget = Budget::NONE;
+        }
+        let strategy = match (options.bound, options.reduction) {
+            (Some(_), _) | (None, Reduction::None) => Strategy::Enumerate(Enumerate::new()),
+            (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new()),
+            (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
+        };
+        Search {
+            options,
+            strategy,
+            stats: Stats::default(),
+            seen: FxHashSet::default(),
+        }
     }
 
     /// What to execute next; `None` when everything asked for is covered.
@@ -62,31 +88,69 @@ impl Search {
         reason = "an order borrows from the search"
     )]
     pub fn next(&mut self) -> Option<Order<'_>> {
-        let plan = self.optimal.next()?;
-        Some(Order { plan, guide: None })
+        match &mut self.strategy {
+            Strategy::Optimal(optimal) => optimal.next().map(|plan| Order { plan, guide: None }),
+            Strategy::Backtrack(backtrack) => backtrack.next().map(|(plan, guide)| Order {
+                plan,
+                guide: Some(guide),
+            }),
+            Strategy::Enumerate(enumerate) => enumerate.next().map(|(plan, guide)| Order {
+                plan,
+                guide: Some(guide),
+            }),
+        }
     }
 
     /// Takes in the execution of the last order.
     pub fn learn(&mut self, trace: &Trace) -> Learned {
-        self.optimal.learn(&mut self.options, trace);
+        let options = &mut self.options;
+        let (signature, blocked) = match &mut self.strategy {
+            Strategy::Optimal(optimal) => {
+                optimal.learn(options, trace);
+                (optimal.history.signature(), false)
+            }
+            Strategy::Backtrack(backtrack) => {
+                backtrack.learn(options, trace);
+                (backtrack.history.signature(), backtrack.blocked())
+            }
+            Strategy::Enumerate(enumerate) => {
+                enumerate.learn(options, trace);
+                (enumerate.history.signature(), false)
+            }
+        };
         self.stats.executions += 1;
         self.stats.diverged += u64::from(matches!(trace.end, End::Diverged(_)));
-        let signature = self.optimal.history.signature();
-        let new_trace = self.seen.insert(signature);
+        self.stats.blocked += u64::from(blocked);
+        let new_trace = !blocked && self.seen.insert(signature);
         self.stats.traces += u64::from(new_trace);
+        let (pending, bytes) = self.size();
+        self.stats.peak_pending = self.stats.peak_pending.max(pending);
+        self.stats.peak_bytes = self.stats.peak_bytes.max(bytes);
         Learned {
             signature,
             new_trace,
         }
     }
 
+    fn size(&self) -> (usize, usize) {
+        match &self.strategy {
+            Strategy::Optimal(optimal) => (optimal.pending(), optimal.bytes()),
+            Strategy::Backtrack(backtrack) => (backtrack.pending(), backtrack.bytes()),
+            Strategy::Enumerate(enumerate) => (enumerate.pending(), enumerate.bytes()),
+        }
+    }
+
     /// Where the search stands.
     pub fn stats(&self) -> Stats {
+        let (pending, _) = self.size();
+        let bound_done = match &self.strategy {
+            Strategy::Enumerate(enumerate) => enumerate.bound_done(),
+            _ => None,
+        };
         Stats {
-            pending: self.optimal.pending(),
-            peak_pending: self.optimal.peak_pending,
-            peak_bytes: self.optimal.peak_bytes,
-            complete: self.optimal.pending() == 0,
+            pending,
+            complete: pending == 0,
+            bound_done,
             ..self.stats.clone()
         }
     }

@@ -66,7 +66,8 @@ pub struct History {
     chain: Vec<u32>,
     shared_chain: Vec<u32>,
     barrier: StepIndex,
-    signature: u64,
+    /// Signature of every prefix; the empty one first.
+    signatures: Vec<u64>,
 }
 
 impl History {
@@ -82,7 +83,8 @@ impl History {
             .resize_with(threads.max(self.by_thread.len()), Vec::new);
         self.generation = self.generation.wrapping_add(1);
         self.barrier = NO_STEP;
-        self.signature = 0;
+        self.signatures.clear();
+        self.signatures.push(0);
     }
 
     /// Reads a whole trace.
@@ -152,7 +154,8 @@ impl History {
             }
         }
         self.by_thread[event.thread.0 as usize].push(step);
-        self.signature = self.signature.wrapping_add(self.fingerprint(step, event));
+        let signature = self.signature().wrapping_add(self.fingerprint(step, event));
+        self.signatures.push(signature);
     }
 
     fn enter(&mut self, row: usize, link: u32, object: ObjectId, mode: Mode) {
@@ -272,7 +275,12 @@ impl History {
     /// Equal for executions of one class, different (up to 64-bit hashing) for different ones:
     /// the sum over all steps of a hash of thread, alternative and clock.
     pub fn signature(&self) -> u64 {
-        self.signature
+        self.signatures.last().copied().unwrap_or(0)
+    }
+
+    /// The signature of the first `step` steps.
+    pub fn signature_before(&self, step: StepIndex) -> u64 {
+        self.signatures[step as usize]
     }
 }
 

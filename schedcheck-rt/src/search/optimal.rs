@@ -24,8 +24,6 @@ pub(super) struct Optimal {
     races: Races,
     inserter: Inserter,
     preemptions: Vec<u32>,
-    pub(super) peak_pending: usize,
-    pub(super) peak_bytes: usize,
 }
 
 impl Optimal {
@@ -42,8 +40,6 @@ impl Optimal {
             races: Races::default(),
             inserter: Inserter::default(),
             preemptions: Vec::new(),
-            peak_pending: 1,
-            peak_bytes: 0,
         }
     }
 
@@ -92,15 +88,13 @@ impl Optimal {
             let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
             self.fringe.push(rank, branch.line);
         }
-        self.peak_pending = self.peak_pending.max(self.fringe.len());
-        self.peak_bytes = self.peak_bytes.max(self.bytes());
     }
 
     pub(super) fn pending(&self) -> usize {
         self.fringe.len()
     }
 
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.tree.bytes() + self.fringe.len() * size_of::<LineId>()
     }
 }

@@ -12,7 +12,8 @@ pub enum Reduction {
     Optimal,
     /// Source sets and sleep sets.
     Source,
-    /// Backtracking points as in Flanagan and Godefroid 2005, and sleep sets.
+    /// Backtracking points as in Flanagan and Godefroid 2005, and sleep sets. Takes no costly
+    /// alternatives.
     Classic,
     /// Every schedule.
     None,

@@ -108,6 +108,15 @@ pub struct Budget {
     pub weak_failures: u16,
 }
 
+impl Budget {
+    /// No costly alternative at all, except forced time-outs.
+    pub const NONE: Budget = Budget {
+        spurious: 0,
+        timeouts: 0,
+        weak_failures: 0,
+    };
+}
+
 impl Default for Budget {
     fn default() -> Self {
         Budget {
@@ -281,7 +290,8 @@ pub struct Delta {
 pub struct Plan {
     /// The decisions that differ from default behaviour.
     pub deltas: Vec<Delta>,
-    /// Steps that belong to the plan; from here on a [`Guide`] is asked, if there is one.
+    /// From this step on a [`Guide`] is asked, if there is one; what it takes goes before a delta
+    /// of the same step. Without a guide: the number of steps that are fixed.
     pub prefix: StepIndex,
 }
 

@@ -5,7 +5,7 @@ use super::models::brute::truth;
 use super::models::programs::*;
 use super::models::random::{FAMILIES, Family, program};
 use super::models::toy::{Program, Toy};
-use super::options::Options;
+use super::options::{Options, Reduction};
 use super::priority;
 use super::step::{Budget, Model, Trace};
 use rustc_hash::FxHashSet;
@@ -130,7 +130,7 @@ fn random_programs_agree_with_brute_force() {
     for family in FAMILIES {
         let (mut programs, mut classes, mut surplus) = (0, 0, 0);
         for seed in 0..150 {
-            if let Some((found, twice)) = compare(seed, family, none) {
+            if let Some((found, twice)) = compare(seed, family, Budget::NONE) {
                 programs += 1;
                 classes += found;
                 surplus += twice;
@@ -160,6 +160,80 @@ fn costly_alternatives_agree_with_brute_force() {
             eprintln!(
                 "{family:?} {limit}: {programs} programs, {classes} classes, {surplus} surplus"
             );
+        }
+    }
+}
+
+#[test]
+fn other_reductions_agree_with_brute_force() {
+    let none = Budget {
+        spurious: 0,
+        timeouts: 0,
+        weak_failures: 0,
+    };
+    for (budget, seeds) in [(Budget::NONE, 0..60), (Budget::default(), 60..100)] {
+        for family in FAMILIES {
+            for seed in seeds.clone() {
+                let program = program(seed, family);
+                let Some(truth) = truth(&program, budget, 600) else {
+                    continue;
+                };
+                for reduction in [Reduction::Source, Reduction::Classic, Reduction::None] {
+                    // All schedules of a program are many more than its classes.
+                    let many = reduction == Reduction::None && truth.points > 60;
+                    if many || reduction == Reduction::Classic && budget != Budget::NONE {
+                        continue;
+                    }
+                    for order in ["dfs", "rand:5", "pb"] {
+                        let options = Options {
+                            budget,
+                            reduction,
+                            ..by(order)
+                        };
+                        let found = explore(&program, options);
+                        let missing = truth
+                            .classes
+                            .keys()
+                            .filter(|c| !found.classes.contains(c))
+                            .count();
+                        assert_eq!(
+                            (missing, found.diverged),
+                            (0, 0),
+                            "{family:?} {seed} {reduction:?} by {order}: missing, diverged of {}",
+                            truth.classes.len()
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bounded_search_reaches_every_class_within_the_bound() {
+    for family in FAMILIES {
+        for seed in 0..60 {
+            let program = program(seed, family);
+            let Some(truth) = truth(&program, Budget::default(), 1500) else {
+                continue;
+            };
+            for bound in 0..3 {
+                for order in ["dfs", "ss,dpor", "rand:4", "mdpor,pb"] {
+                    let options = Options {
+                        bound: Some(bound),
+                        ..by(order)
+                    };
+                    let found = explore(&program, options);
+                    let within = truth.classes.iter().filter(|&(_, &least)| least <= bound);
+                    let missing = within.filter(|(c, _)| !found.classes.contains(c)).count();
+                    assert_eq!(
+                        (missing, found.diverged),
+                        (0, 0),
+                        "{family:?} {seed} bound {bound}"
+                    );
+                    assert!(found.classes.iter().all(|c| truth.classes[c] <= bound));
+                }
+            }
         }
     }
 }

@@ -103,6 +103,38 @@ impl Inserter {
         self.insert(tree, source, reversal, place)
     }
 
+    /// The choices that could begin what a reversal leads to, of the steps up to the reversed one.
+    pub(super) fn initials(
+        &mut self,
+        source: Source<'_>,
+        reversal: &Reversal,
+        found: &mut Vec<Choice>,
+    ) {
+        self.prepare(source, reversal.at);
+        if !self.collect(source, reversal) {
+            return;
+        }
+        self.rest
+            .retain(|&step| step == REVERSED || step < reversal.instead_of);
+        for at in 0..self.rest.len() {
+            let step = self.rest[at];
+            let edge = match step {
+                REVERSED => Edge::new(reversal.choice, &reversal.accesses),
+                step => Edge::of(&source.trace.events[step as usize]),
+            };
+            let first = self.first_of(source, reversal, edge.thread) == Some(at);
+            if first && self.weak_initial(source, reversal, &edge) {
+                found.push(edge.choice());
+            }
+        }
+    }
+
+    /// Whether the budget allows a reversal at all.
+    pub(super) fn affordable(&mut self, source: Source<'_>, reversal: &Reversal) -> bool {
+        self.prepare(source, reversal.at);
+        self.collect(source, reversal) && self.fit_budget(source, reversal)
+    }
+
     fn prepare(&mut self, source: Source<'_>, at: StepIndex) {
         let threads = source.history.threads();
         self.base.clear();

@@ -16,6 +16,8 @@ pub(crate) struct Truth {
     /// Final states reached by classes, and by plain enumeration of states.
     pub(crate) finals: FxHashSet<u64>,
     pub(crate) finals_by_state: FxHashSet<u64>,
+    /// Prefix classes, times the thread that ran last.
+    pub(crate) points: usize,
 }
 
 /// The possible choices in a state, and whether they are forced time-outs.
@@ -93,6 +95,7 @@ pub(crate) fn truth(program: &Program, budget: Budget, limit: usize) -> Option<T
             }
         }
     }
+    truth.points = best.len();
     truth.finals_by_state = final_states(program, budget);
     Some(truth)
 }

@@ -1,0 +1,225 @@
+//! Source and classic reduction, best-first.
+//!
+//! *Classic* (Flanagan, Godefroid 2005; GAMBIT Figure 4): for a race, run the second thread before
+//! the first one, or everybody if it is not enabled there. *Source sets* (Abdulla et al. 2014): of
+//! the threads that could begin the reversed part, one is enough, and none is needed if one of
+//! them is already a branch. Both keep sleep sets ([`super::recorder`]), frozen when a branch is
+//! created (rule R1), which makes them sound in any order of exploration. Executions in which only
+//! sleepers remain are stopped; these are the ones the optimal search avoids.
+//!
+//! The classic algorithm knows no alternatives that need not happen, so it takes no costly ones.
+
+use super::fringe::Fringe;
+use super::history::History;
+use super::optimal::count_preemptions;
+use super::options::{Options, Reduction};
+use super::priority::{Candidate, rank};
+use super::races::{Races, Reversal};
+use super::recorder::Recorder;
+use super::step::*;
+use super::tree::{Edge, LineId, ROOT, Tree};
+use super::wakeup::{Inserter, Source};
+
+/// The state of the search.
+#[derive(Debug)]
+pub(super) struct Backtrack {
+    tree: Tree,
+    fringe: Fringe<LineId>,
+    current: LineId,
+    path: Vec<LineId>,
+    plan: Plan,
+    recorder: Recorder,
+    pub(super) history: History,
+    races: Races,
+    inserter: Inserter,
+    preemptions: Vec<u32>,
+    wanted: Vec<Choice>,
+}
+
+impl Backtrack {
+    pub(super) fn new() -> Self {
+        let mut fringe = Fringe::new();
+        fringe.push([0; 4], ROOT);
+        Backtrack {
+            tree: Tree::new(),
+            fringe,
+            current: ROOT,
+            path: Vec::new(),
+            plan: Plan::default(),
+            recorder: Recorder::default(),
+            history: History::default(),
+            races: Races::default(),
+            inserter: Inserter::default(),
+            preemptions: Vec::new(),
+            wanted: Vec::new(),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Option<(&Plan, &mut dyn Guide)> {
+        self.current = self.fringe.pop()?;
+        self.tree.path(self.current, &mut self.path);
+        self.tree.plan(&self.path, &mut self.plan);
+        // The recorder wants to see every step.
+        self.plan.prefix = 0;
+        self.recorder.follow(&self.tree, &self.path, true);
+        Some((&self.plan, &mut self.recorder))
+    }
+
+    pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) {
+        self.tree.executed(self.current, &trace.events);
+        count_preemptions(trace, &mut self.preemptions);
+        let mut races = std::mem::take(&mut self.races);
+        for reversal in races.find(trace, &mut self.history) {
+            let source = Source {
+                trace,
+                history: &self.history,
+                path: &self.path,
+                budget: options.budget,
+            };
+            self.wanted.clear();
+            self.inserter.initials(source, reversal, &mut self.wanted);
+            let as_classic = options.reduction == Reduction::Classic;
+            if as_classic {
+                classic(&self.recorder, reversal, &mut self.wanted);
+            }
+            if !self.inserter.affordable(source, reversal) {
+                continue;
+            }
+            let point = Point::at(&self.tree, source, reversal.at);
+            let known = |choice: Choice| {
+                let optional = choice.alt.budget().is_some();
+                !optional && self.recorder.asleep(reversal.at, choice.thread)
+                    || point.own.is_some_and(|own| own.choice() == choice)
+                    || self
+                        .tree
+                        .children_at(point.line, reversal.at)
+                        .iter()
+                        .any(|&child| self.tree.chained(child, reversal.at).choice() == choice)
+            };
+            if as_classic {
+                self.wanted.retain(|&choice| !known(choice));
+            } else if self.wanted.iter().any(|&choice| known(choice)) {
+                continue;
+            } else {
+                // Of several that would do, the reversing thread itself says most.
+                let thread = reversal.choice.thread;
+                let best = self
+                    .wanted
+                    .iter()
+                    .position(|choice| choice.thread == thread);
+                self.wanted.swap(0, best.unwrap_or(0));
+                self.wanted.truncate(1);
+            }
+            for at in 0..self.wanted.len() {
+                let choice = self.wanted[at];
+                self.add(options, trace, reversal, choice);
+            }
+        }
+        self.races = races;
+        self.tree.settle(self.current);
+        debug_assert_eq!(self.tree.check(), Ok(()));
+    }
+
+    fn add(&mut self, options: &mut Options, trace: &Trace, reversal: &Reversal, choice: Choice) {
+        let step = reversal.at;
+        let source = Source {
+            trace,
+            history: &self.history,
+            path: &self.path,
+            budget: options.budget,
+        };
+        let point = Point::at(&self.tree, source, step);
+        let pending = self.recorder.pending(step);
+        let pending = if pending.is_empty() {
+            &trace.pending
+        } else {
+            pending
+        };
+        let next = pending
+            .iter()
+            .find(|pending| pending.thread == choice.thread);
+        let accesses = next.map_or([Access::NONE; 2], |pending| pending.accesses);
+        let chain = [Edge::new(choice, &accesses)];
+        let line = self
+            .tree
+            .branch(point.line, step, step + 1, point.own, &chain, &[]);
+        let running = step
+            .checked_sub(1)
+            .map(|before| trace.events[before as usize].thread);
+        let preempts = running.is_some_and(|running| {
+            running != choice.thread && pending.iter().any(|p| p.thread == running && p.enabled)
+        });
+        let candidate = Candidate {
+            trace,
+            step,
+            choice,
+            preemptions: self.preemptions[step as usize] + u32::from(preempts),
+            redundant: false,
+            conservative: choice != reversal.choice,
+            asleep: false,
+        };
+        let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
+        self.fringe.push(rank, line);
+    }
+
+    pub(super) fn blocked(&self) -> bool {
+        self.recorder.blocked
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        self.fringe.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.tree.bytes() + self.fringe.len() * size_of::<LineId>()
+    }
+}
+
+/// The second thread of the race if it can run there, else everybody.
+///
+/// Everybody also if it sleeps there without being one that could begin (`wanted` on entry): then
+/// its branch elsewhere does not cover this reversal, and no execution below here would find who
+/// has to come before it.
+fn classic(recorder: &Recorder, reversal: &Reversal, wanted: &mut Vec<Choice>) {
+    let pending = recorder.pending(reversal.at);
+    let thread = reversal.choice.thread;
+    let at_the_end = pending.is_empty();
+    let covered = !recorder.asleep(reversal.at, thread)
+        || wanted.iter().any(|choice| choice.thread == thread);
+    let possible = pending.iter().any(|p| p.thread == thread && p.enabled);
+    wanted.clear();
+    if at_the_end || possible && covered {
+        wanted.push(reversal.choice);
+    } else {
+        let enabled = pending.iter().filter(|pending| pending.enabled);
+        wanted.extend(enabled.map(|p| Choice {
+            thread: p.thread,
+            alt: Alt::DEFAULT,
+        }));
+    }
+}
+
+/// A point of the tree on the path of the last execution.
+pub(super) struct Point {
+    pub(super) line: LineId,
+    /// What the line itself does there.
+    pub(super) own: Option<Edge>,
+}
+
+impl Point {
+    pub(super) fn at(tree: &Tree, source: Source<'_>, step: StepIndex) -> Point {
+        let depth = source.path[1..].partition_point(|&line| tree.start(line) < step);
+        let leaves = source
+            .path
+            .get(depth + 1)
+            .filter(|&&next| tree.start(next) == step);
+        let own = match leaves {
+            Some(&next) => tree.own(next),
+            None => source.trace.events.get(step as usize).map(Edge::of),
+        };
+        Point {
+            line: source.path[depth],
+            own,
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Every schedule, or every schedule with at most k preemptions.
+//!
+//! A bounded search must not drop what partial-order reduction would drop: the schedule that is
+//! kept instead may need more preemptions (GAMBIT 3.3; the ScatterGather lesson of its section 5).
+//! So this is GAMBIT's `FindBacktrackingPoints`: at every new step, everybody who is enabled and
+//! within the bound. `dpor`, `mdpor` and `ss` only decide the order.
+//!
+//! **What is left out in a bounded search, and why that is safe.** A point is expanded unless the
+//! same point was expanded before with no more preemptions. Two points are the same if the steps
+//! before them are the same happens-before class and the same thread ran last. Then the states are
+//! equal, the same threads are enabled, and every way on costs the same number of preemptions. By
+//! induction over the length of the way on, whatever a schedule within the bound reaches from here
+//! is reached from there within the bound. So every class that has a schedule with at most k
+//! preemptions is executed (up to collisions of 64-bit hashes), whatever the order. This is the
+//! pruning of CHESS with the two conditions that make it sound (last thread, preemptions spent).
+//! Budgets of costly alternatives are part of the class: taking one is a step of it.
+//!
+//! `bound_done` is exact: no schedule costs less than the point it continues, so when the cheapest
+//! pending one has k preemptions, all with fewer are covered.
+
+use super::backtrack::Point;
+use super::fringe::Fringe;
+use super::history::History;
+use super::optimal::count_preemptions;
+use super::options::Options;
+use super::priority::{Candidate, rank};
+use super::races::Races;
+use super::recorder::Recorder;
+use super::step::*;
+use super::tree::{Edge, LineId, ROOT, Tree};
+use super::wakeup::Source;
+use rustc_hash::FxHashMap;
+
+/// A pending execution and its preemptions.
+type Item = (LineId, u32);
+
+/// The state of the search.
+#[derive(Debug)]
+pub(super) struct Enumerate {
+    tree: Tree,
+    fringe: Fringe<Item>,
+    current: LineId,
+    path: Vec<LineId>,
+    plan: Plan,
+    recorder: Recorder,
+    pub(super) history: History,
+    races: Races,
+    preemptions: Vec<u32>,
+    /// Pending executions by number of preemptions.
+    queued: Vec<u64>,
+    /// Fewest preemptions with which a point was expanded.
+    expanded: FxHashMap<(u64, Option<ThreadId>), u32>,
+    /// Where reduction would have branched: step and thread.
+    asked_for: Vec<(StepIndex, ThreadId)>,
+}
+
+impl Enumerate {
+    pub(super) fn new() -> Self {
+        let mut fringe = Fringe::new();
+        fringe.push([0; 4], (ROOT, 0));
+        Enumerate {
+            tree: Tree::new(),
+            fringe,
+            current: ROOT,
+            path: Vec::new(),
+            plan: Plan::default(),
+            recorder: Recorder::default(),
+            history: History::default(),
+            races: Races::default(),
+            preemptions: Vec::new(),
+            queued: vec![1],
+            expanded: FxHashMap::default(),
+            asked_for: Vec::new(),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Option<(&Plan, &mut dyn Guide)> {
+        let (line, preemptions) = self.fringe.pop()?;
+        self.current = line;
+        self.queued[preemptions as usize] -= 1;
+        self.tree.path(line, &mut self.path);
+        self.tree.plan(&self.path, &mut self.plan);
+        // The recorder wants to see every step.
+        self.plan.prefix = 0;
+        self.recorder.follow(&self.tree, &self.path, false);
+        Some((&self.plan, &mut self.recorder))
+    }
+
+    pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) {
+        self.tree.executed(self.current, &trace.events);
+        count_preemptions(trace, &mut self.preemptions);
+        let reversals = self.races.find(trace, &mut self.history);
+        self.asked_for.clear();
+        self.asked_for
+            .extend(reversals.iter().map(|r| (r.at, r.choice.thread)));
+        self.asked_for.sort_unstable();
+        self.expand(options, trace);
+        self.tree.settle(self.current);
+        debug_assert_eq!(self.tree.check(), Ok(()));
+    }
+
+    /// Branches at every new point.
+    fn expand(&mut self, options: &mut Options, trace: &Trace) {
+        let first_new = if self.current == ROOT {
+            0
+        } else {
+            let start = self.tree.start(self.current);
+            self.free_alternatives(options, trace, start);
+            start + 1
+        };
+        for step in first_new..=trace.events.len() as StepIndex {
+            if options.bound.is_some() {
+                let running = step.checked_sub(1).map(|s| trace.events[s as usize].thread);
+                let key = (self.history.signature_before(step), running);
+                let spent = self.preemptions[step as usize];
+                let least = self.expanded.entry(key).or_insert(u32::MAX);
+                if *least <= spent {
+                    return;
+                }
+                *least = spent;
+            }
+            self.free_alternatives(options, trace, step);
+            self.others(options, trace, step);
+        }
+    }
+
+    /// The other free alternatives of an executed step; asked for by its default one.
+    fn free_alternatives(&mut self, options: &mut Options, trace: &Trace, step: StepIndex) {
+        let Some(event) = trace.events.get(step as usize) else {
+            return;
+        };
+        if event.alt == Alt::DEFAULT {
+            for alt in (1..event.free_alts).map(Alt) {
+                self.add(
+                    options,
+                    trace,
+                    step,
+                    Choice {
+                        thread: event.thread,
+                        alt,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Everybody else who could have run, and everybody's costly alternatives.
+    fn others(&mut self, options: &mut Options, trace: &Trace, step: StepIndex) {
+        let done = trace.events.get(step as usize);
+        let spent = spent(&trace.events[..step as usize]);
+        let limits = [
+            options.budget.spurious,
+            options.budget.timeouts,
+            options.budget.weak_failures,
+        ];
+        let count = self.pending_at(trace, step).len();
+        for at in 0..count {
+            let pending = self.pending_at(trace, step)[at];
+            let thread = pending.thread;
+            if pending.enabled && done.is_some_and(|event| event.thread != thread) {
+                self.add(
+                    options,
+                    trace,
+                    step,
+                    Choice {
+                        thread,
+                        alt: Alt::DEFAULT,
+                    },
+                );
+            }
+            for alt in pending.costly_alts.alternatives() {
+                let choice = Choice { thread, alt };
+                let kind = alt.budget().map_or(0, |kind| kind as usize);
+                if spent[kind] < limits[kind] && done.is_none_or(|event| event.choice() != choice) {
+                    self.add(options, trace, step, choice);
+                }
+            }
+        }
+    }
+
+    fn pending_at<'a>(&'a self, trace: &'a Trace, step: StepIndex) -> &'a [Pending] {
+        if (step as usize) < trace.events.len() {
+            self.recorder.pending(step)
+        } else {
+            &trace.pending
+        }
+    }
+
+    fn add(&mut self, options: &mut Options, trace: &Trace, step: StepIndex, choice: Choice) {
+        let pending = self.pending_at(trace, step);
+        let running = step
+            .checked_sub(1)
+            .map(|before| trace.events[before as usize].thread);
+        let preempts = running.is_some_and(|running| {
+            running != choice.thread && pending.iter().any(|p| p.thread == running && p.enabled)
+        });
+        let preemptions = self.preemptions[step as usize] + u32::from(preempts);
+        if options.bound.is_some_and(|bound| preemptions > bound) {
+            return;
+        }
+        let next = pending
+            .iter()
+            .find(|pending| pending.thread == choice.thread);
+        let accesses = next.map_or([Access::NONE; 2], |pending| pending.accesses);
+        let (path, history) = (&self.path, &self.history);
+        let source = Source {
+            trace,
+            history,
+            path,
+            budget: options.budget,
+        };
+        let point = Point::at(&self.tree, source, step);
+        let chain = [Edge::new(choice, &accesses)];
+        let line = self
+            .tree
+            .branch(point.line, step, step + 1, point.own, &chain, &[]);
+        let candidate = Candidate {
+            trace,
+            step,
+            choice,
+            preemptions,
+            redundant: self
+                .asked_for
+                .binary_search(&(step, choice.thread))
+                .is_err(),
+            conservative: false,
+            asleep: preempts && self.recorder.asleep(step, choice.thread),
+        };
+        let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
+        self.fringe.push(rank, (line, preemptions));
+        if self.queued.len() <= preemptions as usize {
+            self.queued.resize(preemptions as usize + 1, 0);
+        }
+        self.queued[preemptions as usize] += 1;
+    }
+
+    pub(super) fn bound_done(&self) -> Option<u32> {
+        let cheapest = self.queued.iter().position(|&queued| queued > 0);
+        match cheapest {
+            Some(preemptions) => (preemptions as u32).checked_sub(1),
+            None => Some(self.queued.len() as u32 - 1),
+        }
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        self.fringe.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.tree.bytes()
+            + self.fringe.len() * size_of::<Item>()
+            + self.expanded.capacity() * size_of::<(u64, Option<ThreadId>, u32)>()
+    }
+}
+
+/// Costly alternatives taken, by kind.
+fn spent(events: &[Event]) -> [u16; 3] {
+    let mut spent = [0; 3];
+    for event in events.iter().filter(|event| !event.forced) {
+        if let Some(kind) = event.alt.budget() {
+            spent[kind as usize] += 1;
+        }
+    }
+    spent
+}
