@@ -46,7 +46,7 @@ pub enum ExpectedError {
     #[error("{0}")]
     BadSetup(String),
     /// The user pressed Ctrl-C while something was being prepared.
-    #[error("interrupted")]
+    #[error("interrupted before any test was explored")]
     Interrupted,
 }
 
@@ -74,7 +74,7 @@ impl ExpectedError {
     /// The message for people, or none where somebody else has already spoken.
     pub fn message(&self) -> Option<String> {
         match self {
-            Self::BuildFailed | Self::Interrupted => None,
+            Self::BuildFailed => None,
             // Cargo's text begins with `error:` itself.
             Self::Metadata { stderr } => Some(stderr.trim_end().to_owned()),
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => None,

@@ -45,6 +45,10 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
     }
     let matches = cli::command().get_matches_from(args);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    for warning in cli::environment::warnings(std::env::vars_os().map(|(name, _)| name)) {
+        let style = clap_cargo::style::WARN;
+        let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {warning}");
+    }
     run::interrupt::install();
     let outcome = std::panic::catch_unwind(|| dispatch(cli));
     match outcome {

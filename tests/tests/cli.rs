@@ -78,6 +78,8 @@ fn environment_variables_are_twins_of_flags() {
     let project = Project::copy_of("canned");
     let output = project.schedcheck(&["passes"]).env("SCHEDCHECK_PRIORITY", "bp").run().expect_code(2);
     assert!(output.stderr.contains("unknown priority `bp`"), "{}", output.stderr);
+    let output = project.schedcheck(&["list", "passes"]).env("SCHEDCHECK_BUOND", "2").run().expect_code(0);
+    assert!(output.stderr.contains("SCHEDCHECK_BUOND is not known (did you mean `SCHEDCHECK_BOUND`?)"));
     let request = project.path.join("request");
     let output = project
         .schedcheck(&[
@@ -230,6 +232,25 @@ fn ctrl_c_ends_with_a_summary() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(text.contains(r#""type":"test-stopped""#), "{text}");
     assert!(text.trim_end().ends_with(r#""unfinished":1,"exit_code":130}"#), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_request_to_end_while_building_ends_the_build() {
+    let project = Project::copy_of("canned");
+    let cache = project.path.join("cache");
+    let mut command = project.schedcheck(&["list"]).env("SCHEDCHECK_CACHE", &cache).command();
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("Preparing the engine") {
+        std::io::BufRead::read_line(&mut stderr, &mut text).unwrap();
+    }
+    std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    stderr.read_to_string(&mut text).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{text}");
+    // Nothing half-built is taken for an engine by the next call.
+    project.schedcheck(&["list"]).env("SCHEDCHECK_CACHE", &cache).run().expect_code(0);
 }
 
 #[test]

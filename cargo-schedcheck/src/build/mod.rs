@@ -7,7 +7,7 @@ pub mod wrapper;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -72,12 +72,8 @@ pub fn build(
 
     let mut child =
         command.spawn().map_err(|source| ExpectedError::Start { program: toolchain.cargo_name(), source })?;
-    let mut products = Products::default();
-    for message in
-        child.stdout.take().into_iter().flat_map(|pipe| Message::parse_stream(BufReader::new(pipe)))
-    {
-        products.take(message?);
-    }
+    let messages = child.stdout.take().map(BufReader::new);
+    let products = interrupt::ends(&mut child, || Products::read(messages))?;
     let status = child.wait()?;
     if interrupt::is_requested() {
         return Err(ExpectedError::Interrupted);
@@ -138,6 +134,14 @@ struct Products {
 }
 
 impl Products {
+    fn read(pipe: Option<impl BufRead>) -> Result<Self> {
+        let mut products = Self::default();
+        for message in pipe.into_iter().flat_map(Message::parse_stream) {
+            products.take(message?);
+        }
+        Ok(products)
+    }
+
     fn take(&mut self, message: Message) {
         match message {
             Message::CompilerArtifact(artifact) => match &artifact.executable {

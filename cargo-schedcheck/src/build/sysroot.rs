@@ -13,6 +13,7 @@ use schedcheck_rt::sources::{Dir, ENGINE, SYSROOT};
 use super::toolchain::Toolchain;
 use crate::error::{ExpectedError, Result};
 use crate::reports::progress::Spinner;
+use crate::run::interrupt;
 
 /// The facade crates, in the order of the manifest.
 const FACADES: [&str; 3] = ["schedcheck_std", "schedcheck_core", "schedcheck_test"];
@@ -180,22 +181,29 @@ fn build(toolchain: &Toolchain, work: &Utf8Path, offline: bool, quiet: bool) -> 
         .stderr(Stdio::piped());
     let mut child =
         command.spawn().map_err(|source| ExpectedError::Start { program: toolchain.cargo_name(), source })?;
-    let mut stderr = String::new();
-    for line in child.stderr.take().into_iter().flat_map(|pipe| BufReader::new(pipe).lines()) {
-        let line = line?;
-        spinner.say(line.trim());
-        stderr.push_str(&line);
-        stderr.push('\n');
-    }
+    let lines = child.stderr.take().map(BufReader::new);
+    let stderr = interrupt::ends(&mut child, || listen(lines, &spinner))?;
     let status = child.wait()?;
     spinner.finish();
     if status.success() {
         return Ok(());
     }
-    if crate::run::interrupt::is_requested() {
+    if interrupt::is_requested() {
         return Err(ExpectedError::Interrupted);
     }
     Err(ExpectedError::EngineBuild { rustc, stderr, dir: work.to_owned() })
+}
+
+/// Shows what cargo does, and keeps it in case it fails.
+fn listen(lines: Option<impl BufRead>, spinner: &Spinner) -> Result<String> {
+    let mut text = String::new();
+    for line in lines.into_iter().flat_map(BufRead::lines) {
+        let line = line?;
+        spinner.say(line.trim());
+        text.push_str(&line);
+        text.push('\n');
+    }
+    Ok(text)
 }
 
 /// Removes everything from the environment that would make this build differ from anyone else's.

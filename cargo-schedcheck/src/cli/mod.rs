@@ -1,5 +1,6 @@
 //! The command line: subcommands and help headings.
 pub mod cargo_opts;
+pub mod environment;
 pub mod explore_opts;
 pub mod output_opts;
 pub mod priority;
@@ -131,7 +132,7 @@ pub struct SelectArgs {
     /// Explore ignored tests too
     #[arg(long)]
     pub include_ignored: bool,
-    /// Also explore every plain #[test], not only those marked #[schedcheck]
+    /// Also explore every plain `#[test]`, not only those marked `#[schedcheck]`
     #[arg(long, env = "SCHEDCHECK_ALL_TESTS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub all_tests: bool,
 }

@@ -26,7 +26,7 @@ pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
     let heads = columns.iter().map(|column| (column.head.as_str(), column.width));
     push_line(&mut table, "step", "", heads);
     if hidden > 0 {
-        table.push_str(&format!("  … {hidden} earlier steps; --trace or -v shows them\n"));
+        table.push_str(&format!("  … {hidden} earlier steps; `replay --trace` shows them\n"));
     }
     for row in rows {
         let cells = columns.iter().map(|column| match column.thread == row.thread {

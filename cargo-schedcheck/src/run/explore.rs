@@ -86,6 +86,10 @@ pub fn attend(
         })?;
     if let Some(mut finished) = verdict {
         finished.forget_engine_places();
+        // What aborts a program often says why, past all capturing.
+        if finished.outcome == Outcome::Crash && finished.output.is_empty() {
+            finished.output = remains.stderr;
+        }
         let pending = if finished.complete { 0 } else { last.pending };
         return Ok(Verdict::Finished { finished, pending });
     }

@@ -1,5 +1,7 @@
 //! Ctrl-C: once to stop and print what is known, twice to end at once.
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crate::exit_code::ExitCode;
 
@@ -25,4 +27,25 @@ pub fn is_requested() -> bool {
 /// Wants to stop for a reason of our own.
 pub fn request() {
     REQUESTED.store(true, Ordering::SeqCst);
+}
+
+/// Does `work`, for example reading what a child prints, and ends the child when the user wants to stop meanwhile.
+pub fn ends<T>(child: &mut Child, work: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                if is_requested() {
+                    // It may have ended by itself: the terminal tells it too.
+                    let _ = child.kill();
+                    return;
+                }
+                std::thread::park_timeout(Duration::from_millis(50));
+            }
+        });
+        let result = work();
+        done.store(true, Ordering::SeqCst);
+        watcher.thread().unpark();
+        result
+    })
 }

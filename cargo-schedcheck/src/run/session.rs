@@ -98,8 +98,11 @@ pub fn replay_command(path: &Utf8Path, cargo: &CargoOpts) -> String {
         false => text.to_owned(),
     };
     let mut command = format!("cargo schedcheck replay {}", quoted(path.as_str()));
-    if let Some(manifest) = &cargo.manifest_path {
-        command.push_str(&format!(" --manifest-path {}", quoted(manifest.as_str())));
+    let places = [("--manifest-path", &cargo.manifest_path), ("--target-dir", &cargo.target_dir)];
+    for (flag, path) in places {
+        if let Some(path) = path {
+            command.push_str(&format!(" {flag} {}", quoted(path.as_str())));
+        }
     }
     command
 }
