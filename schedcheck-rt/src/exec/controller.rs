@@ -414,6 +414,29 @@ fn pending_accesses(op: &Op) -> [Access; 2] {
         Kind::Lock => Mode::Acquire,
         Kind::TryLock => Mode::TryAcquire,
         Kind::Unlock => Mode::Release,
+        Kind::ReadLock => Mode::AcquireShared,
+        Kind::ReadLockInLine | Kind::TryReadLock => {
+            let mode =
+                if op.kind == Kind::TryReadLock { Mode::TryAcquireShared } else { Mode::AcquireShared };
+            return [Access::new(op.object, mode), Access::new(ObjectId(op.arg), Mode::Read)];
+        }
+        Kind::WriteRequest => return [Access::new(ObjectId(op.arg), Mode::Mark), Access::NONE],
+        Kind::ReadUnlock => Mode::ReleaseShared,
+        Kind::WriteLock | Kind::OnceEnter => Mode::Acquire,
+        Kind::TryWriteLock => Mode::TryAcquire,
+        Kind::WriteUnlock | Kind::Downgrade | Kind::OnceFinish => Mode::Release,
+        Kind::OnceLook => Mode::Read,
+        Kind::OnceWait => Mode::Await,
+        Kind::BarrierArrive => Mode::Write,
+        Kind::BarrierLeave => return [Access::NONE; 2],
+        Kind::Send
+        | Kind::TrySend
+        | Kind::OfferTaken
+        | Kind::ReceiverArrives
+        | Kind::Receive
+        | Kind::TryReceive
+        | Kind::DropSender
+        | Kind::DropReceiver => return crate::model::channel_accesses(op),
     };
     [Access::new(op.object, mode), Access::NONE]
 }

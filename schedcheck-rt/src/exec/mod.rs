@@ -9,6 +9,7 @@ mod deadlock;
 pub mod outcome;
 mod panics;
 mod run;
+mod support;
 mod switch;
 mod threads;
 

@@ -6,15 +6,26 @@
 //! locks wherever the object itself lives (also in a static). The user's data and the values of
 //! atomics stay where the program put them.
 
+mod barrier;
+mod channel;
 mod condvar;
 mod mutex;
+mod once;
 mod op;
 mod park;
+mod rwlock;
 
+pub(crate) use barrier::LEADER;
+pub(crate) use channel::{
+    CHANNEL_OBJECTS, DISCONNECTED, GAVE_UP, NOT_NOW, PASSED_ON, UNBOUNDED,
+    pending_accesses as channel_accesses,
+};
 pub(crate) use condvar::TIMED_OUT;
 pub(crate) use mutex::WOULD_BLOCK;
+pub(crate) use once::{COMPLETE, IGNORE_POISON, INCOMPLETE, POISONED};
 pub use op::{Kind, Op, Site};
 pub(crate) use park::FINISHED;
+pub(crate) use rwlock::{HAS_OFFERS, IN_LINE};
 
 use crate::search::step::{Access, Alt, BudgetKinds, Mode, NO_STEP, ObjectId, StepIndex, ThreadId};
 
@@ -106,6 +117,16 @@ pub enum State {
     Thread(park::Thread),
     /// A thread's park token.
     Token(park::Token),
+    /// A reader-writer lock.
+    RwLock(rwlock::RwLock),
+    /// A one-time initialisation.
+    Once(once::Once),
+    /// A barrier.
+    Barrier(barrier::Barrier),
+    /// A channel.
+    Channel(channel::Channel),
+    /// A part of another object, which keeps the state.
+    Name,
 }
 
 /// An atomic: how often it was written, and when last.
@@ -128,6 +149,22 @@ pub enum ObjectKind {
     Thread,
     /// A thread's park token.
     Token,
+    /// A reader-writer lock.
+    RwLock,
+    /// A one-time initialisation.
+    Once {
+        /// It was done before the execution began.
+        complete: bool,
+    },
+    /// A barrier.
+    Barrier,
+    /// A channel with so many places.
+    Channel {
+        /// The places; `u32::MAX` for any number.
+        capacity: u32,
+    },
+    /// A part of another object that is accessed on its own.
+    Name,
 }
 
 impl ObjectKind {
@@ -138,6 +175,11 @@ impl ObjectKind {
             ObjectKind::Condvar => State::Condvar(condvar::Condvar::default()),
             ObjectKind::Thread => State::Thread(park::Thread::default()),
             ObjectKind::Token => State::Token(park::Token::default()),
+            ObjectKind::RwLock => State::RwLock(rwlock::RwLock::default()),
+            ObjectKind::Once { complete } => State::Once(once::Once::new(complete)),
+            ObjectKind::Barrier => State::Barrier(barrier::Barrier::default()),
+            ObjectKind::Channel { capacity } => State::Channel(channel::Channel::new(capacity)),
+            ObjectKind::Name => State::Name,
         }
     }
 
@@ -149,6 +191,11 @@ impl ObjectKind {
             ObjectKind::Condvar => "condvar",
             ObjectKind::Thread => "thread",
             ObjectKind::Token => "park token",
+            ObjectKind::RwLock => "reader-writer lock",
+            ObjectKind::Once { .. } => "one-time initialisation",
+            ObjectKind::Barrier => "barrier",
+            ObjectKind::Channel { .. } => "channel",
+            ObjectKind::Name => "part of an object",
         }
     }
 }
@@ -157,12 +204,15 @@ impl ObjectKind {
 #[derive(Debug, Default)]
 pub struct Objects {
     states: Vec<State>,
+    /// Who holds which reader-writer lock for reading, one entry per guard.
+    read_guards: Vec<(ThreadId, ObjectId)>,
 }
 
 impl Objects {
     /// Forgets everything: the next execution starts.
     pub fn clear(&mut self) {
         self.states.clear();
+        self.read_guards.clear();
     }
 
     /// A new object.
@@ -212,6 +262,90 @@ impl Objects {
         }
     }
 
+    fn rwlock(&mut self, object: ObjectId) -> &mut rwlock::RwLock {
+        match &mut self.states[object.0 as usize] {
+            State::RwLock(rwlock) => rwlock,
+            other => unreachable!("{object:?} is {other:?}, not a reader-writer lock"),
+        }
+    }
+
+    fn once(&mut self, object: ObjectId) -> &mut once::Once {
+        match &mut self.states[object.0 as usize] {
+            State::Once(once) => once,
+            other => unreachable!("{object:?} is {other:?}, not a one-time initialisation"),
+        }
+    }
+
+    fn barrier(&mut self, object: ObjectId) -> &mut barrier::Barrier {
+        match &mut self.states[object.0 as usize] {
+            State::Barrier(barrier) => barrier,
+            other => unreachable!("{object:?} is {other:?}, not a barrier"),
+        }
+    }
+
+    fn channel(&mut self, object: ObjectId) -> &mut channel::Channel {
+        match &mut self.states[object.0 as usize] {
+            State::Channel(channel) => channel,
+            other => unreachable!("{object:?} is {other:?}, not a channel"),
+        }
+    }
+
+    /// Another sender of the channel `head` exists.
+    pub fn add_sender(&mut self, head: ObjectId) {
+        self.channel(head).add_sender();
+    }
+
+    /// Read acquisitions of `lock` that may stand in line instead.
+    pub fn offers(&self, lock: ObjectId) -> &[StepIndex] {
+        match self.state(lock) {
+            State::RwLock(rwlock) => rwlock.offers(),
+            _ => &[],
+        }
+    }
+
+    /// The progress of the one-time initialisation `object`.
+    pub fn progress(&self, object: ObjectId) -> u32 {
+        match self.state(object) {
+            State::Once(once) => once.progress(),
+            other => unreachable!("{object:?} is {other:?}, not a one-time initialisation"),
+        }
+    }
+
+    /// Keeps account of read guards: whoever waits for something while it has one may keep a
+    /// writer, and through it other readers, from going on.
+    fn note_read_guards(&mut self, thread: ThreadId, op: &Op) {
+        match op.kind {
+            Kind::ReadUnlock => {
+                let guard = (thread, op.object);
+                if let Some(at) = self.read_guards.iter().position(|held| *held == guard) {
+                    self.read_guards.swap_remove(at);
+                }
+            }
+            kind if kind.waits() => {
+                for at in 0..self.read_guards.len() {
+                    let (holder, lock) = self.read_guards[at];
+                    if holder == thread && lock != op.object {
+                        self.rwlock(lock).holder_waits(thread);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_rwlock(&mut self, moment: Moment, op: &Op) -> Applied {
+        let applied = self.rwlock(op.object).apply(moment, op);
+        let shares = match op.kind {
+            Kind::ReadLock => applied.result != IN_LINE,
+            Kind::TryReadLock => applied.result != WOULD_BLOCK,
+            kind => matches!(kind, Kind::ReadLockInLine | Kind::Downgrade),
+        };
+        if shares {
+            self.read_guards.push((moment.thread, op.object));
+        }
+        applied
+    }
+
     /// Whether `op`, pending in `thread`, could run now.
     pub fn ready(&self, thread: ThreadId, op: &Op) -> Ready {
         match (op.kind, self.states.get(op.object.0 as usize)) {
@@ -219,6 +353,10 @@ impl Objects {
             (Kind::CondvarWake, Some(State::Condvar(condvar))) => condvar.ready(thread, op),
             (Kind::Park, Some(State::Token(token))) => token.ready(op),
             (Kind::Join, Some(State::Thread(target))) => target.ready_to_join(),
+            (kind, Some(State::RwLock(rwlock))) => rwlock.ready(kind),
+            (_, Some(State::Once(once))) => once.ready(op),
+            (Kind::BarrierLeave, Some(State::Barrier(barrier))) => barrier.ready(thread),
+            (_, Some(State::Channel(channel))) => channel.ready(thread, op),
             (Kind::CompareExchangeWeak, _) => Ready {
                 enabled: true,
                 costly: BudgetKinds::NONE.with(crate::search::step::BudgetKind::WeakFailure),
@@ -229,6 +367,9 @@ impl Objects {
 
     /// Executes `op`, which must be ready (or have the costly alternative of `moment`).
     pub fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
+        if !self.read_guards.is_empty() {
+            self.note_read_guards(moment.thread, op);
+        }
         match op.kind {
             Kind::Begin => Applied::LOCAL.enabled_by(op.arg),
             Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn => Applied::LOCAL,
@@ -251,6 +392,27 @@ impl Objects {
             }
             Kind::Park | Kind::Unpark => self.token(op.object).apply(moment, op),
             Kind::End | Kind::Join | Kind::IsFinished => self.thread(op.object).apply(moment, op),
+            Kind::ReadLock
+            | Kind::ReadLockInLine
+            | Kind::TryReadLock
+            | Kind::ReadUnlock
+            | Kind::WriteRequest
+            | Kind::WriteLock
+            | Kind::TryWriteLock
+            | Kind::WriteUnlock
+            | Kind::Downgrade => self.apply_rwlock(moment, op),
+            Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
+                self.once(op.object).apply(moment, op)
+            }
+            Kind::BarrierArrive | Kind::BarrierLeave => self.barrier(op.object).apply(moment, op),
+            Kind::Send
+            | Kind::TrySend
+            | Kind::OfferTaken
+            | Kind::ReceiverArrives
+            | Kind::Receive
+            | Kind::TryReceive
+            | Kind::DropSender
+            | Kind::DropReceiver => self.channel(op.object).apply(moment, op),
             Kind::Choose => {
                 Applied { free_alts: op.arg as u16, ..Applied::LOCAL.result(u32::from(moment.alt.0)) }
             }
@@ -266,6 +428,8 @@ impl Objects {
     pub fn holder(&self, object: ObjectId) -> Option<ThreadId> {
         match self.states.get(object.0 as usize)? {
             State::Mutex(mutex) => mutex.owner(),
+            State::RwLock(rwlock) => rwlock.holder(),
+            State::Once(once) => once.runner(),
             _ => None,
         }
     }
