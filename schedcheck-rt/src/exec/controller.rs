@@ -113,7 +113,7 @@ impl World {
         self.system_thread = std::thread::current().id();
         self.objects.clear();
         self.addresses.clear();
-        self.generation = self.generation.wrapping_add(1).max(1);
+        self.generation = super::support::next_generation();
         self.trace.clear();
         self.notes.clear();
         self.panics.clear();

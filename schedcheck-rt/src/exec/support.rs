@@ -1,17 +1,43 @@
 //! What single facades need from an execution beyond performing operations.
 
+use super::outcome::Outcome;
 use super::{Active, ObjectTag};
 use crate::model::{CHANNEL_OBJECTS, ObjectKind};
 use crate::search::step::ObjectId;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Free alternatives of a read acquisition that may stand in line: passing, or not.
 const PASS_OR_STAND: u16 = 2;
+
+/// A number for the execution that begins: unique in the process, because statics keep the stamps
+/// of whichever test ran before.
+pub(super) fn next_generation() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let generation = LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        // Zero stamps what was never used, the maximum what happened outside.
+        if generation != 0 && generation != u32::MAX {
+            return generation;
+        }
+    }
+}
 
 impl Active {
     /// Which execution of this process this is.
     pub(crate) fn generation(&self) -> u32 {
         self.world().generation
+    }
+
+    /// Runs engine code whose allocations outlive the execution.
+    pub(crate) fn outlasting<R>(&self, section: impl FnOnce() -> R) -> R {
+        self.in_engine(|_| section())
+    }
+
+    /// Something happened that ends the process of a real program.
+    pub(crate) fn crashed(&self, what: &str) {
+        self.in_engine(|world| {
+            world.outcome.get_or_insert_with(|| Outcome::Crash(what.to_owned()));
+        });
     }
 
     /// The number of an object if it was used in this execution.

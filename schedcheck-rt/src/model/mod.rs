@@ -17,12 +17,11 @@ mod rwlock;
 
 pub(crate) use barrier::LEADER;
 pub(crate) use channel::{
-    CHANNEL_OBJECTS, DISCONNECTED, GAVE_UP, NOT_NOW, PASSED_ON, UNBOUNDED,
-    pending_accesses as channel_accesses,
+    CHANNEL_OBJECTS, DISCONNECTED, GAVE_UP, NOT_NOW, UNBOUNDED, pending_accesses as channel_accesses,
 };
 pub(crate) use condvar::TIMED_OUT;
 pub(crate) use mutex::WOULD_BLOCK;
-pub(crate) use once::{COMPLETE, IGNORE_POISON, INCOMPLETE, POISONED};
+pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED};
 pub use op::{Kind, Op, Site};
 pub(crate) use park::FINISHED;
 pub(crate) use rwlock::{HAS_OFFERS, IN_LINE};

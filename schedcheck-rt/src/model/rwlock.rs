@@ -7,8 +7,8 @@
 //!   queue is an object of its own and a request is a [`Mode::Mark`] on it: requests commute, and
 //!   nobody else looks at the queue unless the points below make somebody look.
 //! * `read` passes waiting writers and does not look at the queue. Its free alternative 1 is to
-//!   stand in line: nothing but the decision, followed by an acquisition that also waits until no
-//!   writer is in the queue. Being held back differs from being scheduled later only if the
+//!   stand in line: a decision that takes nothing, followed by an acquisition that also waits until
+//!   no writer is in the queue. Being held back differs from being scheduled later only if the
 //!   writer never gets its turn, that is, if some holder cannot release before the reader goes on.
 //! * Therefore the alternative is offered to a reader only if it holds the lock itself already, or
 //!   if another holder waited for something while it held the lock (a join, a message, a mutex: the
@@ -101,7 +101,9 @@ impl RwLock {
         let queue = ObjectId(op.arg);
         match op.kind {
             Kind::ReadLock if moment.alt == HELD_BACK => {
-                Applied { free_alts: 2, ..Applied::LOCAL.result(IN_LINE) }
+                // Possible only while no writer holds the lock, hence ordered as an acquisition.
+                let decided = Applied::access(op.object, Mode::AcquireShared);
+                Applied { free_alts: 2, ..decided.result(IN_LINE) }
             }
             Kind::ReadLock => {
                 let nested = self.readers.contains(&moment.thread);
