@@ -38,7 +38,8 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(test: Test, settings: &'a Settings, request: &Request, channel: &'a Channel) -> Run<'a> {
         let mut execution = Box::new(Execution::new(test, settings.max_steps));
-        let mut words = Box::new(LastWords { channel, execution: &mut *execution, figures: Figures::default() });
+        let mut words =
+            Box::new(LastWords { channel, execution: &mut *execution, figures: Figures::default() });
         // SAFETY: only the lifetime changes; the process ends with this exploration.
         crash::watch(unsafe {
             std::mem::transmute::<*mut LastWords<'a>, *mut LastWords<'static>>(&mut *words)

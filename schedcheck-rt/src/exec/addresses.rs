@@ -39,7 +39,7 @@ pub(crate) struct Found {
 }
 
 fn key_of(address: usize, kind: ObjectKind) -> u64 {
-    address as u64 | (kind as u64 + 1) << 56
+    address as u64 | u64::from(kind.code()) << 56
 }
 
 impl AddressTable {

@@ -10,7 +10,7 @@ use super::deadlock;
 use super::heap::Heap;
 use super::image::Image;
 use super::outcome::{Divergence, Outcome, PanicReport};
-use super::spin::Spin;
+use super::spin::{self, Spin};
 use super::switch::StackPool;
 use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
@@ -130,7 +130,8 @@ impl World {
     /// Makes everything fresh for an execution of `deltas`.
     pub(crate) fn begin(&mut self, deltas: &[Delta], prefix: StepIndex, guide: Option<*mut dyn Guide>) {
         debug_assert!(self.threads.is_empty(), "the previous execution was torn down");
-        self.generation = self.generation.wrapping_add(1).max(1);
+        self.generation = super::support::next_generation();
+        self.objects.begin();
         self.trace.clear();
         self.notes.clear();
         self.panics.clear();
@@ -167,6 +168,7 @@ impl World {
             op: Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) },
             ended: false,
             children: 0,
+            channels: 0,
             name,
             coroutine: None,
             yielder: std::ptr::null(),
@@ -312,6 +314,11 @@ impl World {
                 None => ready.enabled,
             }
         });
+        if slot.is_some_and(|slot| self.is_gated(slot)) {
+            // One more round of a loop that waits shows nothing new.
+            self.outcome = Some(Outcome::Abandoned);
+            return false;
+        }
         let Some(slot) = slot.filter(|_| possible) else {
             let found = match slot {
                 None => "that thread is not there".to_owned(),
@@ -398,7 +405,7 @@ impl World {
         self.advance_time(&op, applied.enabler);
         let time = self.threads[self.current].time;
         let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
-        self.threads[self.current].spin.remember(&note, applied.before);
+        self.threads[self.current].spin.remember(&note, applied.before, step);
         self.notes.push(note);
         self.announce_change(step);
         if let Some(guide) = self.guide {
@@ -415,7 +422,7 @@ impl World {
             return;
         }
         for access in self.trace.events[step as usize].accesses {
-            if !matches!(access.mode, Mode::None | Mode::Read | Mode::Await) {
+            if spin::changes(access.mode) {
                 self.open_gates(access.object, step);
             }
         }
@@ -476,7 +483,7 @@ impl World {
         let objects = &mut self.objects;
         let found = self.addresses.find(address, kind, self.generation, || objects.create(kind));
         if found.fresh {
-            self.objects.renew(found.object);
+            self.objects.renew(found.object, kind);
         }
         found.object
     }
@@ -491,7 +498,7 @@ impl World {
     pub(crate) fn born_at(&mut self, address: usize, kind: ObjectKind) -> ObjectId {
         let objects = &mut self.objects;
         let object = self.addresses.be_born(address, kind, self.generation, || objects.create(kind));
-        self.objects.renew(object);
+        self.objects.renew(object, kind);
         object
     }
 }
@@ -521,6 +528,29 @@ fn pending_accesses(op: &Op) -> [Access; 2] {
         Kind::Lock => Mode::Acquire,
         Kind::TryLock => Mode::TryAcquire,
         Kind::Unlock => Mode::Release,
+        Kind::ReadLock => Mode::AcquireShared,
+        Kind::ReadLockInLine | Kind::TryReadLock => {
+            let mode =
+                if op.kind == Kind::TryReadLock { Mode::TryAcquireShared } else { Mode::AcquireShared };
+            return [Access::new(op.object, mode), Access::new(ObjectId(op.arg), Mode::Read)];
+        }
+        Kind::WriteRequest => return [Access::new(ObjectId(op.arg), Mode::Mark), Access::NONE],
+        Kind::ReadUnlock => Mode::ReleaseShared,
+        Kind::WriteLock | Kind::OnceEnter => Mode::Acquire,
+        Kind::TryWriteLock => Mode::TryAcquire,
+        Kind::WriteUnlock | Kind::Downgrade | Kind::OnceFinish => Mode::Release,
+        Kind::OnceLook => Mode::Read,
+        Kind::OnceWait => Mode::Await,
+        Kind::BarrierArrive => Mode::Write,
+        Kind::BarrierLeave => return [Access::NONE; 2],
+        Kind::Send
+        | Kind::TrySend
+        | Kind::OfferTaken
+        | Kind::ReceiverArrives
+        | Kind::Receive
+        | Kind::TryReceive
+        | Kind::DropSender
+        | Kind::DropReceiver => return crate::model::channel_accesses(op),
     };
     let second = if op.second == ObjectId::NONE { Mode::None } else { Mode::Read };
     [Access::new(op.object, mode), Access::new(op.second, second)]

@@ -13,6 +13,7 @@ pub mod outcome;
 mod panics;
 mod run;
 mod spin;
+mod support;
 mod switch;
 mod thread_locals;
 mod threads;

@@ -59,7 +59,13 @@ impl Execution {
     /// Prepares to execute `test`; an execution of more than `max_steps` counts as a livelock.
     pub fn new(test: Test, max_steps: u32) -> Execution {
         panics::install_hook();
-        Execution { world: Box::new(World::new(max_steps)), test, view: View::default(), system_thread: None, keep_views: false }
+        Execution {
+            world: Box::new(World::new(max_steps)),
+            test,
+            view: View::default(),
+            system_thread: None,
+            keep_views: false,
+        }
     }
 
     /// Makes the process ready to explore for the rest of its life: statics are put back after

@@ -17,7 +17,7 @@
 
 use super::controller::{StepNote, World};
 use crate::model::{Kind, Op, Site};
-use crate::search::step::{NO_STEP, ObjectId, StepIndex};
+use crate::search::step::{Mode, NO_STEP, ObjectId, StepIndex};
 
 /// Rounds of a counting loop that are explored without a change from outside.
 const ROUNDS: u32 = 4;
@@ -69,6 +69,8 @@ struct Remembered {
     site: Site,
     /// The state of the object before the step.
     before: u64,
+    /// Its number in the execution.
+    step: StepIndex,
 }
 
 /// What a thread can run again only after.
@@ -117,9 +119,9 @@ impl Spin {
 
     /// Remembers a step that was executed.
     #[inline]
-    pub(crate) fn remember(&mut self, note: &StepNote, before: u64) {
+    pub(crate) fn remember(&mut self, note: &StepNote, before: u64, step: StepIndex) {
         self.sites |= Self::bit(note.site);
-        let step = Remembered { kind: note.kind, object: note.object, site: note.site, before };
+        let step = Remembered { kind: note.kind, object: note.object, site: note.site, before, step };
         self.steps[self.count % MEMORY] = Some(step);
         self.count += 1;
     }
@@ -183,22 +185,50 @@ impl Spin {
     }
 }
 
+/// An object that a round used.
+struct Used {
+    object: ObjectId,
+    /// Its state before the round's first access.
+    first_state: u64,
+    /// The round's last access.
+    last: StepIndex,
+}
+
+/// Whether an access can change what others see.
+pub(crate) fn changes(mode: Mode) -> bool {
+    !matches!(mode, Mode::None | Mode::Read | Mode::Await)
+}
+
 impl World {
     /// Gates the running thread if `op` is a round of a loop that waits.
+    ///
+    /// Whether it does must not depend on where independent steps of others fell: an object counts
+    /// as unchanged by the round if it was, after the thread's last access to it, as before its
+    /// first, and a change by others since that last access opens the gate, be it before or after
+    /// the thread comes here. Accesses to one object have one order in all equivalent schedules.
     #[cold]
     pub(crate) fn consider_loop(&mut self, op: &Op, frame: &Frame) {
-        let base = self.threads[self.running].stack_base;
-        let objects = &self.objects;
-        let spin = &mut self.threads[self.running].spin;
-        let Some(round) = spin.round(op) else { return };
-        let mut used: Vec<ObjectId> = Vec::new();
-        let mut changed = false;
-        for step in round {
-            if step.object != ObjectId::NONE && !used.contains(&step.object) {
-                changed |= objects.summary(step.object) != step.before;
-                used.push(step.object);
+        let Some(round) = self.threads[self.running].spin.round(op) else { return };
+        let mut used: Vec<Used> = Vec::new();
+        for step in round.filter(|step| step.object != ObjectId::NONE) {
+            match used.iter_mut().find(|used| used.object == step.object) {
+                Some(used) => used.last = step.step,
+                None => used.push(Used { object: step.object, first_state: step.before, last: step.step }),
             }
         }
+        let mut opened = NO_STEP;
+        let mut changed = false;
+        for used in &used {
+            let change = self.first_change(used.object, used.last);
+            let state = match change {
+                Some(change) => self.trace.events[change as usize].before,
+                None => self.objects.summary(used.object),
+            };
+            changed |= state != used.first_state;
+            opened = opened.min(change.unwrap_or(NO_STEP));
+        }
+        let base = self.threads[self.running].stack_base;
+        let spin = &mut self.threads[self.running].spin;
         if changed {
             spin.forget_state();
             return;
@@ -207,9 +237,21 @@ impl World {
         let exact = spin.is_as_before(op, frame, base);
         if exact || spin.rounds > ROUNDS {
             self.spin_bound_reached |= !exact;
-            spin.gate = Gate { closed: true, exact, objects: used, opened: NO_STEP };
+            let objects = used.into_iter().map(|used| used.object).collect();
+            spin.gate = Gate { closed: true, exact, objects, opened };
             self.gated += 1;
         }
+    }
+
+    /// The first step after `last` with which somebody changed `object`.
+    fn first_change(&self, object: ObjectId, last: StepIndex) -> Option<StepIndex> {
+        let later = self.trace.events.iter().zip(0..).skip(last as usize + 1);
+        later
+            .filter(|(event, _)| {
+                event.accesses.iter().any(|access| access.object == object && changes(access.mode))
+            })
+            .map(|(_, step)| step)
+            .next()
     }
 
     /// Tells gated threads that `object` was changed by `step`.

@@ -39,7 +39,9 @@ impl ThreadLocalBlock {
     fn words(&self) -> Vec<u64> {
         let start = self.start();
         // SAFETY: the calling thread's own block.
-        (0..self.size / 8).map(|index| unsafe { ((start + index * 8) as *const u64).read_unaligned() }).collect()
+        (0..self.size / 8)
+            .map(|index| unsafe { ((start + index * 8) as *const u64).read_unaligned() })
+            .collect()
     }
 }
 
@@ -84,7 +86,8 @@ impl StdWords {
         let mut words = thread;
         if words.hash_keys.is_none() {
             // Threads of the system start with keys of their own as well.
-            words.hash_keys = outer.hash_keys.map(|[first, second]| [first ^ u64::from(number) << 32, second]);
+            words.hash_keys =
+                outer.hash_keys.map(|[first, second]| [first ^ u64::from(number) << 32, second]);
         }
         self.write(words);
         outer

@@ -24,6 +24,8 @@ pub(crate) struct Thread {
     pub(crate) ended: bool,
     /// How many threads it has started.
     pub(crate) children: u32,
+    /// How many channels it has made.
+    pub(crate) channels: usize,
     /// Given by the user.
     pub(crate) name: Option<String>,
     /// Its stack and registers while it is suspended.

@@ -55,8 +55,7 @@ impl Condvar {
     }
 
     pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
-        let before = self.summary();
-        let applied = self.change(moment, op).when(before);
+        let applied = self.change(moment, op);
         if matches!(op.kind, Kind::NotifyOne | Kind::NotifyAll | Kind::FutexWake) {
             return applied.unless(ReadsWhen::StateIs(0), Mode::Write);
         }

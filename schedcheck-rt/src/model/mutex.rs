@@ -31,8 +31,7 @@ impl Mutex {
     }
 
     pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
-        let before = self.summary();
-        let applied = self.change(moment, op).when(before);
+        let applied = self.change(moment, op);
         if op.kind == Kind::TryLock {
             return applied.unless(ReadsWhen::StateIsNot(0), Mode::TryAcquire);
         }

@@ -68,6 +68,52 @@ pub enum Kind {
     FutexSleep,
     /// Wakes waiters of a futex.
     FutexWake,
+    /// Locks for reading; passes waiting writers, or stands in line behind them.
+    ReadLock,
+    /// Locks for reading once no writer waits.
+    ReadLockInLine,
+    /// Locks for reading if that is possible at once.
+    TryReadLock,
+    /// Gives up a read lock.
+    ReadUnlock,
+    /// Joins the writers that wait.
+    WriteRequest,
+    /// Locks for writing.
+    WriteLock,
+    /// Locks for writing if that is possible at once.
+    TryWriteLock,
+    /// Gives up a write lock.
+    WriteUnlock,
+    /// Makes a write lock a read lock.
+    Downgrade,
+    /// Begins a one-time initialisation, or finds it done.
+    OnceEnter,
+    /// Ends a one-time initialisation.
+    OnceFinish,
+    /// Looks how far a one-time initialisation is.
+    OnceLook,
+    /// Waits for the end of a one-time initialisation.
+    OnceWait,
+    /// Arrives at a barrier.
+    BarrierArrive,
+    /// Leaves a barrier when all have arrived.
+    BarrierLeave,
+    /// Sends an item.
+    Send,
+    /// Sends an item if there is room.
+    TrySend,
+    /// Waits until an offered item was taken.
+    OfferTaken,
+    /// Announces a receiver on a channel without places.
+    ReceiverArrives,
+    /// Receives an item.
+    Receive,
+    /// Receives an item if there is one.
+    TryReceive,
+    /// Gives up a sender.
+    DropSender,
+    /// Gives up the receiver.
+    DropReceiver,
     /// Chooses one of several values.
     Choose,
 }
@@ -105,8 +151,53 @@ impl Kind {
             Kind::FutexWait => "futex_wait",
             Kind::FutexSleep => "futex_sleep",
             Kind::FutexWake => "futex_wake",
+            Kind::ReadLock => "read",
+            Kind::ReadLockInLine => "read_in_line",
+            Kind::TryReadLock => "try_read",
+            Kind::ReadUnlock => "read_unlock",
+            Kind::WriteRequest => "request_write",
+            Kind::WriteLock => "write",
+            Kind::TryWriteLock => "try_write",
+            Kind::WriteUnlock => "write_unlock",
+            Kind::Downgrade => "downgrade",
+            Kind::OnceEnter => "once",
+            Kind::OnceFinish => "once_end",
+            Kind::OnceLook => "is_completed",
+            Kind::OnceWait => "once_wait",
+            Kind::BarrierArrive => "barrier",
+            Kind::BarrierLeave => "barrier_leave",
+            Kind::Send => "send",
+            Kind::TrySend => "try_send",
+            Kind::OfferTaken => "send_taken",
+            Kind::ReceiverArrives => "recv_ready",
+            Kind::Receive => "recv",
+            Kind::TryReceive => "try_recv",
+            Kind::DropSender => "drop_sender",
+            Kind::DropReceiver => "drop_receiver",
             Kind::Choose => "choose",
         }
+    }
+
+    /// Whether it lets time pass until something happens elsewhere.
+    pub const fn waits(self) -> bool {
+        matches!(
+            self,
+            Kind::Join
+                | Kind::Yield
+                | Kind::Sleep
+                | Kind::Park
+                | Kind::Lock
+                | Kind::CondvarWake
+                | Kind::ReadLock
+                | Kind::ReadLockInLine
+                | Kind::WriteLock
+                | Kind::OnceEnter
+                | Kind::OnceWait
+                | Kind::BarrierLeave
+                | Kind::Send
+                | Kind::OfferTaken
+                | Kind::Receive
+        )
     }
 }
 

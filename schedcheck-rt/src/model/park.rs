@@ -25,6 +25,11 @@ impl Token {
         if op.timed() { kinds.with(BudgetKind::Timeout) } else { kinds }
     }
 
+    /// Whether there is a token.
+    pub(super) fn summary(&self) -> u64 {
+        (self.unparks > 0).into()
+    }
+
     pub(super) fn ready(&self, op: &Op) -> Ready {
         let enabled = self.unparks > 0;
         Ready { enabled, costly: if enabled { BudgetKinds::NONE } else { Self::costly(op) } }
@@ -70,6 +75,11 @@ impl Default for Thread {
 }
 
 impl Thread {
+    /// Whether it has ended.
+    pub(super) fn summary(&self) -> u64 {
+        (self.ended != NO_STEP).into()
+    }
+
     pub(super) fn ready_to_join(&self) -> Ready {
         Ready::when(self.ended != NO_STEP)
     }

@@ -45,10 +45,7 @@ pub fn commute(a: Mode, b: Mode) -> bool {
 
 /// Whether an operation of this mode can be blocked by the state of its object.
 pub const fn blocks(mode: Mode) -> bool {
-    matches!(
-        mode,
-        Mode::Acquire | Mode::AcquireShared | Mode::Await | Mode::AwaitWrite
-    )
+    matches!(mode, Mode::Acquire | Mode::AcquireShared | Mode::Await | Mode::AwaitWrite)
 }
 
 /// Whether two operations of different threads depend on each other through their objects.
@@ -81,10 +78,7 @@ mod tests {
             for b in modes {
                 assert_eq!(commute(a, b), commute(b, a), "{a:?} {b:?}");
             }
-            assert!(
-                !commute(a, Mode::Write),
-                "{a:?} cannot commute with a write"
-            );
+            assert!(!commute(a, Mode::Write), "{a:?} cannot commute with a write");
         }
         assert!(commute(Mode::Read, Mode::Await));
         assert!(commute(Mode::AcquireShared, Mode::ReleaseShared));
@@ -98,10 +92,7 @@ mod tests {
         assert!(dependent(&on(1, Mode::Write), &on(1, Mode::Read)));
         assert!(!dependent(&on(1, Mode::Write), &on(2, Mode::Write)));
         assert!(!dependent(&[Access::NONE; 2], &[Access::NONE; 2]));
-        let two = [
-            Access::new(ObjectId(1), Mode::Read),
-            Access::new(ObjectId(2), Mode::Write),
-        ];
+        let two = [Access::new(ObjectId(1), Mode::Read), Access::new(ObjectId(2), Mode::Write)];
         assert!(dependent(&two, &on(2, Mode::Read)));
     }
 }

@@ -74,30 +74,20 @@ impl Search {
             (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new()),
             (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
         };
-        Search {
-            options,
-            strategy,
-            stats: Stats::default(),
-            seen: FxHashSet::default(),
-        }
+        Search { options, strategy, stats: Stats::default(), seen: FxHashSet::default() }
     }
 
     /// What to execute next; `None` when everything asked for is covered.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an order borrows from the search"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "an order borrows from the search")]
     pub fn next(&mut self) -> Option<Order<'_>> {
         match &mut self.strategy {
             Strategy::Optimal(optimal) => optimal.next().map(|plan| Order { plan, guide: None }),
-            Strategy::Backtrack(backtrack) => backtrack.next().map(|(plan, guide)| Order {
-                plan,
-                guide: Some(guide),
-            }),
-            Strategy::Enumerate(enumerate) => enumerate.next().map(|(plan, guide)| Order {
-                plan,
-                guide: Some(guide),
-            }),
+            Strategy::Backtrack(backtrack) => {
+                backtrack.next().map(|(plan, guide)| Order { plan, guide: Some(guide) })
+            }
+            Strategy::Enumerate(enumerate) => {
+                enumerate.next().map(|(plan, guide)| Order { plan, guide: Some(guide) })
+            }
         }
     }
 
@@ -126,10 +116,7 @@ impl Search {
         let (pending, bytes) = self.size();
         self.stats.peak_pending = self.stats.peak_pending.max(pending);
         self.stats.peak_bytes = self.stats.peak_bytes.max(bytes);
-        Learned {
-            signature,
-            new_trace,
-        }
+        Learned { signature, new_trace }
     }
 
     fn size(&self) -> (usize, usize) {
@@ -147,11 +134,6 @@ impl Search {
             Strategy::Enumerate(enumerate) => enumerate.bound_done(),
             _ => None,
         };
-        Stats {
-            pending,
-            complete: pending == 0,
-            bound_done,
-            ..self.stats.clone()
-        }
+        Stats { pending, complete: pending == 0, bound_done, ..self.stats.clone() }
     }
 }

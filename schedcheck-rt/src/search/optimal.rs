@@ -69,20 +69,16 @@ impl Optimal {
         for reversal in reversals {
             let source = Source { trace, history: &self.history, path: &self.path, budget: options.budget };
             let before = self.preemptions[reversal.at as usize];
-            let branch = self
-                .inserter
-                .reverse(&mut self.tree, source, reversal, before);
+            let branch = self.inserter.reverse(&mut self.tree, source, reversal, before);
             let Some(branch) = branch else { continue };
-            let releases =
-                |access: &Access| matches!(access.mode, Mode::Release | Mode::ReleaseShared);
+            let releases = |access: &Access| matches!(access.mode, Mode::Release | Mode::ReleaseShared);
             let candidate = Candidate {
                 trace,
                 step: branch.step,
                 choice: branch.first,
                 preemptions: branch.preemptions,
                 redundant: false,
-                conservative: reversal.instead_of == NO_STEP
-                    || reversal.accesses.iter().any(releases),
+                conservative: reversal.instead_of == NO_STEP || reversal.accesses.iter().any(releases),
                 asleep: false,
             };
             let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);

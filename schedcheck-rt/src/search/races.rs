@@ -59,14 +59,7 @@ impl Races {
         for (step, event) in trace.events.iter().enumerate() {
             let row = step * history.threads();
             history.begin(event);
-            self.collect(
-                history,
-                &trace.events,
-                event.thread,
-                &event.accesses,
-                event.forced,
-                row,
-            );
+            self.collect(history, &trace.events, event.thread, &event.accesses, event.forced, row);
             self.races_of_step(trace, event, step as StepIndex);
             history.finish(event);
             if event.forced {
@@ -77,14 +70,7 @@ impl Races {
             if !pending.enabled || trace.end != End::Passed {
                 let row = history.open_probe(pending.thread, NO_STEP);
                 let competing = pending.accesses.map(blocked_access);
-                self.collect(
-                    history,
-                    &trace.events,
-                    pending.thread,
-                    &competing,
-                    false,
-                    row,
-                );
+                self.collect(history, &trace.events, pending.thread, &competing, false, row);
                 history.close_probe(row);
                 self.races_of_blocked(trace, pending);
             }
@@ -138,11 +124,7 @@ impl Races {
                 if object.exclusive != NO_STEP {
                     self.candidates.push(object.exclusive);
                 }
-                let mut link = if access.mode == Mode::Acquire {
-                    object.shared
-                } else {
-                    NO_LINK
-                };
+                let mut link = if access.mode == Mode::Acquire { object.shared } else { NO_LINK };
                 while link != NO_LINK {
                     self.candidates.push(link / 2);
                     link = history.next_shared(link);
@@ -165,10 +147,7 @@ impl Races {
         while at < self.candidates.len() {
             let step = self.candidates[at];
             let thread = events[step as usize].thread;
-            if self.candidates[at + 1..]
-                .iter()
-                .any(|&later| history.before(step, thread, later))
-            {
+            if self.candidates[at + 1..].iter().any(|&later| history.before(step, thread, later)) {
                 self.candidates.remove(at);
             } else {
                 at += 1;
@@ -183,15 +162,8 @@ impl Races {
             let alt = if costly { event.alt } else { Alt::DEFAULT };
             self.found.push(Reversal {
                 at,
-                choice: Choice {
-                    thread: event.thread,
-                    alt,
-                },
-                accesses: if costly {
-                    event.accesses
-                } else {
-                    predict(event, first)
-                },
+                choice: Choice { thread: event.thread, alt },
+                accesses: if costly { event.accesses } else { predict(event, first) },
                 enabler: event.enabler,
                 instead_of: step,
                 excludes_sharers: excludes_sharers(&event.accesses, first),
@@ -203,10 +175,7 @@ impl Races {
         for &at in &self.candidates {
             self.found.push(Reversal {
                 at,
-                choice: Choice {
-                    thread: pending.thread,
-                    alt: Alt::DEFAULT,
-                },
+                choice: Choice { thread: pending.thread, alt: Alt::DEFAULT },
                 accesses: pending.accesses,
                 enabler: NO_STEP,
                 instead_of: NO_STEP,
@@ -219,10 +188,7 @@ impl Races {
         for (step, event) in trace.events.iter().enumerate() {
             let step = step as StepIndex;
             if event.free_alts > 1 && event.alt.budget().is_none() {
-                for alt in (0..event.free_alts)
-                    .map(Alt)
-                    .filter(|&alt| alt != event.alt)
-                {
+                for alt in (0..event.free_alts).map(Alt).filter(|&alt| alt != event.alt) {
                     self.found.push(instead(step, event, alt, event.accesses));
                 }
             }
@@ -230,11 +196,7 @@ impl Races {
                 continue;
             }
             if event.enabler == NO_STEP {
-                for alt in event
-                    .costly_alts
-                    .alternatives()
-                    .filter(|&alt| alt != event.alt)
-                {
+                for alt in event.costly_alts.alternatives().filter(|&alt| alt != event.alt) {
                     let accesses = costly_accesses(alt, &event.accesses);
                     self.found.push(instead(step, event, alt, accesses));
                 }
@@ -252,15 +214,8 @@ impl Races {
         for pending in &trace.pending {
             for alt in pending.costly_alts.alternatives() {
                 let accesses = costly_accesses(alt, &pending.accesses);
-                let choice = Choice {
-                    thread: pending.thread,
-                    alt,
-                };
-                self.found.push(never_executed(
-                    trace.events.len() as StepIndex,
-                    choice,
-                    accesses,
-                ));
+                let choice = Choice { thread: pending.thread, alt };
+                self.found.push(never_executed(trace.events.len() as StepIndex, choice, accesses));
             }
         }
         for forced in 0..self.forced.len() {
@@ -271,10 +226,7 @@ impl Races {
     /// Other waits that could have ended where a time-out was forced.
     fn instead_of_forced(&mut self, trace: &Trace, history: &History, step: StepIndex) {
         let fired = trace.events[step as usize].thread;
-        for thread in (0..history.threads() as u16)
-            .map(ThreadId)
-            .filter(|&t| t != fired)
-        {
+        for thread in (0..history.threads() as u16).map(ThreadId).filter(|&t| t != fired) {
             let steps = history.of_thread(thread);
             let next = steps.partition_point(|&other| other < step);
             let (kinds, accesses) = match steps.get(next) {
@@ -286,22 +238,14 @@ impl Races {
                     };
                     (event.costly_alts, [cause.accesses[0], Access::NONE])
                 }
-                None => match trace
-                    .pending
-                    .iter()
-                    .find(|pending| pending.thread == thread)
-                {
+                None => match trace.pending.iter().find(|pending| pending.thread == thread) {
                     Some(pending) => (pending.costly_alts, pending.accesses),
                     None => continue,
                 },
             };
             for alt in kinds.alternatives() {
                 let choice = Choice { thread, alt };
-                self.found.push(never_executed(
-                    step,
-                    choice,
-                    costly_accesses(alt, &accesses),
-                ));
+                self.found.push(never_executed(step, choice, costly_accesses(alt, &accesses)));
             }
         }
     }
@@ -310,10 +254,7 @@ impl Races {
 /// What blocks an awaiting operation is a change, never somebody else's look at it.
 fn blocked_access(access: Access) -> Access {
     match access.mode {
-        Mode::AwaitWrite => Access {
-            mode: Mode::Await,
-            ..access
-        },
+        Mode::AwaitWrite => Access { mode: Mode::Await, ..access },
         _ => access,
     }
 }
@@ -321,10 +262,7 @@ fn blocked_access(access: Access) -> Access {
 fn instead(step: StepIndex, event: &Event, alt: Alt, accesses: [Access; 2]) -> Reversal {
     Reversal {
         at: step,
-        choice: Choice {
-            thread: event.thread,
-            alt,
-        },
+        choice: Choice { thread: event.thread, alt },
         accesses,
         enabler: event.enabler,
         instead_of: step,
@@ -360,11 +298,7 @@ fn excludes_sharers(accesses: &[Access; 2], first: &Event) -> bool {
 /// The accesses of a costly alternative: a weak failure observes, giving up a wait changes the
 /// queue.
 fn costly_accesses(alt: Alt, accesses: &[Access; 2]) -> [Access; 2] {
-    let mode = if alt == Alt::WEAK_FAILURE {
-        Mode::Read
-    } else {
-        Mode::Write
-    };
+    let mode = if alt == Alt::WEAK_FAILURE { Mode::Read } else { Mode::Write };
     accesses.map(|access| match access.object {
         ObjectId::NONE => Access::NONE,
         object => Access::new(object, mode),
@@ -378,10 +312,7 @@ fn costly_accesses(alt: Alt, accesses: &[Access; 2]) -> [Access; 2] {
 fn predict(second: &Event, first: &Event) -> [Access; 2] {
     let mut accesses = second.accesses;
     let object = accesses[0].object;
-    let touched = first
-        .accesses
-        .iter()
-        .position(|access| access.object == object);
+    let touched = first.accesses.iter().position(|access| access.object == object);
     let (Some(slot), false) = (touched, second.reads_when == ReadsWhen::Never) else {
         return accesses;
     };

@@ -110,20 +110,12 @@ pub struct Budget {
 
 impl Budget {
     /// No costly alternative at all, except forced time-outs.
-    pub const NONE: Budget = Budget {
-        spurious: 0,
-        timeouts: 0,
-        weak_failures: 0,
-    };
+    pub const NONE: Budget = Budget { spurious: 0, timeouts: 0, weak_failures: 0 };
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget {
-            spurious: 1,
-            timeouts: 1,
-            weak_failures: 1,
-        }
+        Budget { spurious: 1, timeouts: 1, weak_failures: 1 }
     }
 }
 
@@ -174,10 +166,7 @@ pub struct Access {
 
 impl Access {
     /// No access.
-    pub const NONE: Access = Access {
-        object: ObjectId::NONE,
-        mode: Mode::None,
-    };
+    pub const NONE: Access = Access { object: ObjectId::NONE, mode: Mode::None };
 
     /// An access to `object`.
     pub const fn new(object: ObjectId, mode: Mode) -> Self {
@@ -314,12 +303,7 @@ impl Plan {
 pub trait Guide {
     /// Chooses among the pending operations of all live threads, in order of creation.
     /// `running` is the thread that executed the previous step.
-    fn choose(
-        &mut self,
-        step: StepIndex,
-        running: Option<ThreadId>,
-        pending: &[Pending],
-    ) -> Decision;
+    fn choose(&mut self, step: StepIndex, running: Option<ThreadId>, pending: &[Pending]) -> Decision;
 
     /// A step was executed (also those of the plan's prefix).
     fn executed(&mut self, step: StepIndex, event: &Event);
@@ -362,11 +346,7 @@ pub struct Trace {
 
 impl Default for Trace {
     fn default() -> Self {
-        Trace {
-            events: Vec::new(),
-            pending: Vec::new(),
-            end: End::Passed,
-        }
+        Trace { events: Vec::new(), pending: Vec::new(), end: End::Passed }
     }
 }
 
@@ -391,10 +371,7 @@ impl Event {
 
     /// The choice that led to it.
     pub const fn choice(&self) -> Choice {
-        Choice {
-            thread: self.thread,
-            alt: self.alt,
-        }
+        Choice { thread: self.thread, alt: self.alt }
     }
 }
 

@@ -35,10 +35,7 @@ fn explore(program: &Program, options: Options) -> Found {
 }
 
 fn by(priorities: &str) -> Options {
-    Options {
-        priority: priority::parse(priorities).unwrap(),
-        ..Options::default()
-    }
+    Options { priority: priority::parse(priorities).unwrap(), ..Options::default() }
 }
 
 /// Executions of the optimal search, which must be as many as classes.
@@ -75,34 +72,17 @@ fn counts_of_lock_programs() {
     assert_eq!(counts(|n| philosophers(n as u32), 2, 6), [3, 7, 15, 31, 63]);
 }
 
-const ORDERS: [&str; 7] = [
-    "dfs",
-    "bfs",
-    "pb",
-    "rand:1",
-    "rand:2",
-    "mdpor,pb",
-    "ss,pb,rand:3",
-];
+const ORDERS: [&str; 7] = ["dfs", "bfs", "pb", "rand:1", "rand:2", "mdpor,pb", "ss,pb,rand:3"];
 
 /// Compares all orders with brute force. Returns classes and executions beyond one per class.
 fn compare(seed: u64, family: Family, budget: Budget) -> Option<(u64, u64)> {
     let program = program(seed, family);
     let truth = truth(&program, budget, 3000)?;
-    assert_eq!(
-        truth.finals, truth.finals_by_state,
-        "{family:?} {seed}: dependence loses states"
-    );
+    assert_eq!(truth.finals, truth.finals_by_state, "{family:?} {seed}: dependence loses states");
     let classes: FxHashSet<u64> = truth.classes.keys().copied().collect();
     let mut surplus = 0;
     for order in ORDERS {
-        let found = explore(
-            &program,
-            Options {
-                budget,
-                ..by(order)
-            },
-        );
+        let found = explore(&program, Options { budget, ..by(order) });
         let missing = classes.difference(&found.classes).count();
         let invented = found.classes.difference(&classes).count();
         assert_eq!(
@@ -111,10 +91,7 @@ fn compare(seed: u64, family: Family, budget: Budget) -> Option<(u64, u64)> {
             "{family:?} {seed} by {order}: missing, invented, diverged of {}",
             classes.len()
         );
-        assert_eq!(
-            found.finals, truth.finals,
-            "{family:?} {seed} by {order}: final states"
-        );
+        assert_eq!(found.finals, truth.finals, "{family:?} {seed} by {order}: final states");
         surplus += found.executions - found.traces;
     }
     Some((classes.len() as u64, surplus))
@@ -122,11 +99,7 @@ fn compare(seed: u64, family: Family, budget: Budget) -> Option<(u64, u64)> {
 
 #[test]
 fn random_programs_agree_with_brute_force() {
-    let none = Budget {
-        spurious: 0,
-        timeouts: 0,
-        weak_failures: 0,
-    };
+    let none = Budget { spurious: 0, timeouts: 0, weak_failures: 0 };
     for family in FAMILIES {
         let (mut programs, mut classes, mut surplus) = (0, 0, 0);
         for seed in 0..150 {
@@ -143,11 +116,7 @@ fn random_programs_agree_with_brute_force() {
 #[test]
 fn costly_alternatives_agree_with_brute_force() {
     for limit in 1..3 {
-        let budget = Budget {
-            spurious: limit,
-            timeouts: limit,
-            weak_failures: limit,
-        };
+        let budget = Budget { spurious: limit, timeouts: limit, weak_failures: limit };
         for family in [Family::Condvars, Family::Channels] {
             let (mut programs, mut classes, mut surplus) = (0, 0, 0);
             for seed in 0..150 {
@@ -157,20 +126,14 @@ fn costly_alternatives_agree_with_brute_force() {
                     surplus += twice;
                 }
             }
-            eprintln!(
-                "{family:?} {limit}: {programs} programs, {classes} classes, {surplus} surplus"
-            );
+            eprintln!("{family:?} {limit}: {programs} programs, {classes} classes, {surplus} surplus");
         }
     }
 }
 
 #[test]
 fn other_reductions_agree_with_brute_force() {
-    let none = Budget {
-        spurious: 0,
-        timeouts: 0,
-        weak_failures: 0,
-    };
+    let none = Budget { spurious: 0, timeouts: 0, weak_failures: 0 };
     for (budget, seeds) in [(Budget::NONE, 0..60), (Budget::default(), 60..100)] {
         for family in FAMILIES {
             for seed in seeds.clone() {
@@ -185,17 +148,9 @@ fn other_reductions_agree_with_brute_force() {
                         continue;
                     }
                     for order in ["dfs", "rand:5", "pb"] {
-                        let options = Options {
-                            budget,
-                            reduction,
-                            ..by(order)
-                        };
+                        let options = Options { budget, reduction, ..by(order) };
                         let found = explore(&program, options);
-                        let missing = truth
-                            .classes
-                            .keys()
-                            .filter(|c| !found.classes.contains(c))
-                            .count();
+                        let missing = truth.classes.keys().filter(|c| !found.classes.contains(c)).count();
                         assert_eq!(
                             (missing, found.diverged),
                             (0, 0),
@@ -219,18 +174,11 @@ fn bounded_search_reaches_every_class_within_the_bound() {
             };
             for bound in 0..3 {
                 for order in ["dfs", "ss,dpor", "rand:4", "mdpor,pb"] {
-                    let options = Options {
-                        bound: Some(bound),
-                        ..by(order)
-                    };
+                    let options = Options { bound: Some(bound), ..by(order) };
                     let found = explore(&program, options);
                     let within = truth.classes.iter().filter(|&(_, &least)| least <= bound);
                     let missing = within.filter(|(c, _)| !found.classes.contains(c)).count();
-                    assert_eq!(
-                        (missing, found.diverged),
-                        (0, 0),
-                        "{family:?} {seed} bound {bound}"
-                    );
+                    assert_eq!((missing, found.diverged), (0, 0), "{family:?} {seed} bound {bound}");
                     assert!(found.classes.iter().all(|c| truth.classes[c] <= bound));
                 }
             }

@@ -3,11 +3,13 @@
 mod builder;
 mod handle;
 mod join;
+pub mod local;
 mod scoped;
 
 pub use builder::{Builder, spawn};
 pub use handle::{Thread, ThreadId, current};
 pub use join::JoinHandle;
+pub use local::{AccessError, LocalKey};
 pub use scoped::{Scope, ScopedJoinHandle, scope};
 
 use crate::exec::active;

@@ -152,11 +152,7 @@ fn rwlocks(rng: &mut Rng, variables: u32, ops: &mut Vec<(Guarded, usize)>) {
             plain(Op::UnlockShared(m)),
             plain(Op::Unlock(other)),
         ]),
-        _ => ops.extend([
-            plain(Op::Lock(m)),
-            plain(memory(rng, variables)),
-            plain(Op::Unlock(m)),
-        ]),
+        _ => ops.extend([plain(Op::Lock(m)), plain(memory(rng, variables)), plain(Op::Unlock(m))]),
     }
 }
 
@@ -171,10 +167,7 @@ fn condvars(rng: &mut Rng, ops: &mut Vec<(Guarded, usize)>) {
                 plain(Op::Lock(m)),
                 plain(Op::Enqueue(CONDVAR)),
                 plain(Op::Unlock(m)),
-                plain(Op::Sleep {
-                    condvar: CONDVAR,
-                    timed,
-                }),
+                plain(Op::Sleep { condvar: CONDVAR, timed }),
                 plain(Op::Lock(m)),
                 plain(Op::Unlock(m)),
             ]);
@@ -205,10 +198,7 @@ pub(crate) fn program(seed: u64, family: Family) -> Program {
     main.push(Op::Load(0));
     program.threads.push(straight(main));
     for ops in bodies.into_iter().skip(1) {
-        let all = [plain(Op::Start)]
-            .into_iter()
-            .chain(ops)
-            .chain([plain(Op::Finish)]);
+        let all = [plain(Op::Start)].into_iter().chain(ops).chain([plain(Op::Finish)]);
         program.threads.push(guarded(all.collect()));
     }
     program.running = 1;

@@ -12,7 +12,10 @@ pub use schedcheck_rt as __schedcheck;
 /// `std::sync`.
 pub mod sync {
     pub use real::sync::*;
-    pub use schedcheck_rt::facade::sync::{Condvar, Mutex, MutexGuard, WaitTimeoutResult};
+    pub use schedcheck_rt::facade::sync::{
+        Barrier, BarrierWaitResult, Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, OnceState,
+        RwLock, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult,
+    };
 
     /// `std::sync::atomic`.
     pub mod atomic {
@@ -22,13 +25,27 @@ pub mod sync {
             AtomicU16, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence,
         };
     }
+
+    /// `std::sync::mpsc`.
+    pub mod mpsc {
+        pub use schedcheck_rt::facade::sync::mpsc::{
+            IntoIter, Iter, Receiver, RecvError, RecvTimeoutError, SendError, Sender, SyncSender,
+            TryIter, TryRecvError, TrySendError, channel, sync_channel,
+        };
+    }
+}
+
+/// `std::thread_local!`.
+#[macro_export]
+macro_rules! thread_local {
+    ($($declarations:tt)*) => { $crate::__schedcheck::__schedcheck_thread_local! { $($declarations)* } };
 }
 
 /// `std::thread`.
 pub mod thread {
     pub use real::thread::*;
     pub use schedcheck_rt::facade::thread::{
-        Builder, JoinHandle, Scope, ScopedJoinHandle, Thread, ThreadId, available_parallelism,
+        AccessError, Builder, JoinHandle, LocalKey, Scope, ScopedJoinHandle, Thread, ThreadId, available_parallelism,
         current, panicking, park, park_timeout, scope, sleep, spawn, yield_now,
     };
     #[allow(deprecated)]
