@@ -111,6 +111,14 @@ impl AddressTable {
         *self.later_lives.entry((key, life)).or_insert_with(create)
     }
 
+    /// Generations begin anew: none of those noted is the current one.
+    #[cold]
+    pub(crate) fn forget_generations(&mut self) {
+        for entry in &mut self.entries {
+            entry.generation = 0;
+        }
+    }
+
     #[cold]
     fn grow(&mut self) {
         let old = std::mem::take(&mut self.entries);

@@ -130,7 +130,11 @@ impl World {
     /// Makes everything fresh for an execution of `deltas`.
     pub(crate) fn begin(&mut self, deltas: &[Delta], prefix: StepIndex, guide: Option<*mut dyn Guide>) {
         debug_assert!(self.threads.is_empty(), "the previous execution was torn down");
-        self.generation = super::support::next_generation();
+        let generation = super::support::next_generation(self.generation);
+        if generation < self.generation {
+            self.addresses.forget_generations();
+        }
+        self.generation = generation;
         self.objects.begin();
         self.trace.clear();
         self.notes.clear();

@@ -40,6 +40,8 @@ pub struct PanicReport {
     pub message: String,
     /// Where.
     pub location: Option<(String, u32, u32)>,
+    /// Panics of other threads before it, which may be its cause: who, what, where.
+    pub earlier: Vec<String>,
 }
 
 /// Nothing can run, and not everything has ended.

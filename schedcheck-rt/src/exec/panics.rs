@@ -27,7 +27,7 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
         let thread = world.threads[world.current].id;
         let location = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
         let message = payload_text(info.payload());
-        world.panics.push(PanicReport { thread, message, location });
+        world.panics.push(PanicReport { thread, message, location, earlier: Vec::new() });
     });
     true
 }

@@ -234,6 +234,7 @@ fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Opt
                 // Out of the execution's heap, which is about to go.
                 message: message.as_str().to_owned(),
                 location: None,
+                earlier: Vec::new(),
             }));
         }
         (Some(_), Some(_)) => {
@@ -253,14 +254,30 @@ fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Opt
     Some(Outcome::Panicked(panic_of(world, unheard)))
 }
 
-/// The first panic of the thread in `slot`.
+/// The last panic of the thread in `slot`, and those of others before it.
 fn panic_of(world: &World, slot: usize) -> PanicReport {
     let thread = world.threads[slot].id;
-    world.panics.iter().find(|report| report.thread == thread).cloned().unwrap_or(PanicReport {
-        thread,
-        message: "panicked without a message (a custom panic hook is installed)".to_owned(),
-        location: None,
-    })
+    let Some(at) = world.panics.iter().rposition(|report| report.thread == thread) else {
+        return PanicReport {
+            thread,
+            message: "panicked without a message (a custom panic hook is installed)".to_owned(),
+            location: None,
+            earlier: Vec::new(),
+        };
+    };
+    let others = world.panics[..at].iter().filter(|report| report.thread != thread);
+    let earlier = others.map(|report| describe(world, report)).collect();
+    PanicReport { earlier, ..world.panics[at].clone() }
+}
+
+fn describe(world: &World, report: &PanicReport) -> String {
+    let slot = world.threads.iter().position(|thread| thread.id == report.thread);
+    let name = slot.map_or_else(|| "?".to_owned(), |slot| view::thread_name(world, slot));
+    let place = match &report.location {
+        Some((file, line, column)) => format!(" at {file}:{line}:{column}"),
+        None => String::new(),
+    };
+    format!("thread '{name}' panicked{place}: {}", report.message)
 }
 
 impl Model for Execution {

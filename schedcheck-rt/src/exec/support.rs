@@ -9,17 +9,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Free alternatives of a read acquisition that may stand in line: passing, or not.
 const PASS_OR_STAND: u16 = 2;
 
-/// A number for the execution that begins: unique in the process, because statics keep the stamps
-/// of whichever test ran before.
-pub(super) fn next_generation() -> u32 {
+/// A number for the execution that begins, after `last`: unique in the process, because statics
+/// keep the stamps of whichever test ran before. In a process that explores, statics are put back
+/// after each execution, this one too: then `last` alone counts.
+pub(super) fn next_generation(last: u32) -> u32 {
     static LAST: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let generation = LAST.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        // Zero stamps what was never used, the maximum what happened outside.
-        if generation != 0 && generation != u32::MAX {
-            return generation;
-        }
-    }
+    // Zero stamps what was never used, the maximum what happened outside.
+    let next = match last.max(LAST.load(Ordering::Relaxed)) {
+        last if last >= u32::MAX - 1 => 1,
+        last => last + 1,
+    };
+    LAST.store(next, Ordering::Relaxed);
+    next
 }
 
 impl Active {

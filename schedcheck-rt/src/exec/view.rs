@@ -96,8 +96,12 @@ pub(crate) fn collect(world: &World, deltas: &[Delta]) -> View {
 
 fn thread_view(world: &World, slot: Slot) -> ThreadView {
     let thread = &world.threads[slot];
-    let name = thread.name.clone().unwrap_or_else(|| format!("thread-{slot}"));
-    ThreadView { id: thread.id, path: world.names.path(thread.id), name }
+    ThreadView { id: thread.id, path: world.names.path(thread.id), name: thread_name(world, slot) }
+}
+
+/// The name its creator gave it, or one by order of creation.
+pub(crate) fn thread_name(world: &World, slot: Slot) -> String {
+    world.threads[slot].name.clone().unwrap_or_else(|| format!("thread-{slot}"))
 }
 
 fn blocked_view(world: &World, slot: Slot) -> BlockedView {

@@ -106,6 +106,11 @@ impl Applied {
     /// The same of an operation that could not run before `step` changed what its loop waits for.
     #[must_use]
     pub fn after_gate(mut self, step: StepIndex) -> Applied {
+        if self.costly_alts != BudgetKinds::NONE {
+            // An enabler would say that the alternatives were possible before it. They are possible
+            // here; what the search tries before the gate is opened is abandoned there.
+            return self;
+        }
         self.enabler = step;
         for access in &mut self.accesses {
             access.mode = match access.mode {
