@@ -84,6 +84,8 @@ pub(crate) struct World {
     pub(crate) heap: Heap,
     /// What the statics held before the first execution.
     pub(crate) image: Option<Image>,
+    /// The values of thread-local keys, in the facade's form.
+    pub(crate) thread_values: Option<Box<dyn std::any::Any>>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
     /// A loop was gated although its state does not repeat.
@@ -121,6 +123,7 @@ impl World {
             std_words: StdWords::default(),
             heap: Heap::new(),
             image: None,
+            thread_values: None,
             gated: 0,
             spin_bound_reached: false,
             in_user: false,

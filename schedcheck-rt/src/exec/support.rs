@@ -29,9 +29,13 @@ impl Active {
         self.world().generation
     }
 
-    /// Runs engine code whose allocations outlive the execution.
-    pub(crate) fn outlasting<R>(&self, section: impl FnOnce() -> R) -> R {
-        self.in_engine(|_| section())
+    /// Calls `section` with the values of thread-local keys, whose form is the facade's. They are
+    /// kept here because the engine's own statics are put back after each execution.
+    pub(crate) fn with_thread_values<T: Default + 'static, R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
+        self.in_engine(|world| {
+            let values = world.thread_values.get_or_insert_with(|| Box::new(T::default()));
+            section(values.downcast_mut().expect("there is one form of thread-local values"))
+        })
     }
 
     /// Something happened that ends the process of a real program.

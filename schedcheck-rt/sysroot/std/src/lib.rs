@@ -49,6 +49,23 @@ macro_rules! thread_local {
     ($($declarations:tt)*) => { $crate::__schedcheck::__schedcheck_thread_local! { $($declarations)* } };
 }
 
+/// `std::prelude`: it brings `thread_local!` into scope, where no path leads to the one above.
+pub mod prelude {
+    pub use real::prelude::*;
+
+    macro_rules! with_our_macros {
+        ($($version:ident)*) => { $(
+            /// The prelude of this name.
+            pub mod $version {
+                pub use crate::thread_local;
+                pub use real::prelude::$version::*;
+            }
+        )* };
+    }
+
+    with_our_macros!(v1 rust_2015 rust_2018 rust_2021 rust_2024);
+}
+
 /// `std::thread`.
 pub mod thread {
     pub use real::thread::*;

@@ -4,7 +4,6 @@
 //! abandoned thread leaves here is forgotten, not dropped: its memory goes with the execution's heap.
 
 use crate::exec::{Active, active};
-use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What identifies a key: its column, and the execution in which it is that column.
@@ -46,27 +45,19 @@ struct Row {
     destructors: Vec<usize>,
 }
 
+#[derive(Default)]
 struct Table {
     generation: u32,
     columns: u32,
     rows: Vec<Row>,
 }
 
-struct Shared(UnsafeCell<Table>);
-
-// SAFETY: touched only with an `Active`, which only the thread whose turn it is has.
-unsafe impl Sync for Shared {}
-
-static TABLE: Shared = Shared(UnsafeCell::new(Table { generation: 0, columns: 0, rows: Vec::new() }));
-
 /// Calls `section` with the table of this execution; no user code may run in it.
 fn with_table<R>(active: Active, section: impl FnOnce(&mut Table) -> R) -> R {
-    active.outlasting(|| {
-        // SAFETY: only the thread whose turn it is gets here, and the section neither suspends
-        // nor comes here again.
-        let table = unsafe { &mut *TABLE.0.get() };
-        if table.generation != active.generation() {
-            table.generation = active.generation();
+    let generation = active.generation();
+    active.with_thread_values(|table: &mut Table| {
+        if table.generation != generation {
+            table.generation = generation;
             table.columns = 0;
             for row in &mut table.rows {
                 row.cells.clear();
