@@ -91,10 +91,7 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
                 n => format!("deadlock: {n} threads wait for each other in a cycle"),
             }
         }
-        Outcome::Livelock { repeats: true, .. } => {
-            "livelock: a thread goes round in a loop that nothing will ever end".to_owned()
-        }
-        Outcome::Livelock { steps, .. } => format!("livelock: no end after {steps} steps of a fair schedule"),
+        Outcome::Livelock { steps } => format!("livelock: no end after {steps} steps of a fair schedule"),
         Outcome::Diverged(divergence) => format!(
             "not deterministic under control: at step {} {}, but {}",
             divergence.step, divergence.expected, divergence.found

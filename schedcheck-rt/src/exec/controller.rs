@@ -88,6 +88,10 @@ pub(crate) struct World {
     pub(crate) thread_values: Option<Box<dyn std::any::Any>>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
+    /// Stacks are cleaned before every execution.
+    pub(crate) clean_stacks: bool,
+    /// Stacks were compared that had not been cleaned: the execution must be repeated.
+    pub(crate) compared_unclean: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
@@ -125,6 +129,8 @@ impl World {
             image: None,
             thread_values: None,
             gated: 0,
+            clean_stacks: false,
+            compared_unclean: false,
             spin_bound_reached: false,
             in_user: false,
         }
@@ -224,7 +230,7 @@ impl World {
     pub(crate) fn decide(&mut self) -> bool {
         let step = self.trace.events.len() as StepIndex;
         if step >= self.max_steps {
-            self.outcome.get_or_insert(Outcome::Livelock { steps: self.max_steps, repeats: false });
+            self.outcome.get_or_insert(Outcome::Livelock { steps: self.max_steps });
             return false;
         }
         let running = self.current;
@@ -275,7 +281,7 @@ impl World {
             return true;
         }
         if !self.threads[0].ended
-            && let Some(next) = (0..count).find(|slot| self.is_gated(*slot) && !self.repeats_for_ever(*slot))
+            && let Some(next) = (0..count).find(|slot| self.is_gated(*slot))
         {
             self.current = next;
             self.forced = true;
@@ -304,8 +310,6 @@ impl World {
         self.outcome = Some(if self.threads[0].ended {
             // CHESS 2.1: workers waiting for more work when the test is done are no deadlock.
             Outcome::Passed
-        } else if self.gated > 0 {
-            Outcome::Livelock { steps: self.trace.events.len() as u32, repeats: true }
         } else {
             Outcome::Deadlock(deadlock::analyse(self))
         });

@@ -20,8 +20,6 @@ pub enum Outcome {
     Livelock {
         /// How many steps it had taken.
         steps: u32,
-        /// Its state repeats, as opposed to: it reached the step limit.
-        repeats: bool,
     },
     /// A primitive was used in a way it forbids.
     Misuse(String),

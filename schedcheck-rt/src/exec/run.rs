@@ -153,6 +153,9 @@ impl Execution {
                 self.world.stacks.put(usize::from(thread.id.0), coroutine.reclaim());
             }
         }
+        if self.world.clean_stacks {
+            self.world.stacks.clean();
+        }
         self.world.heap.reset();
         if let Some(image) = &self.world.image {
             image.restore();
@@ -293,6 +296,13 @@ impl Model for Execution {
         self.find_std_words();
         self.world.begin(&plan.deltas, plan.prefix, guide);
         self.execute();
+        if self.world.compared_unclean {
+            self.world.compared_unclean = false;
+            self.world.clean_stacks = true;
+            self.tear_down();
+            self.world.begin(&plan.deltas, plan.prefix, guide);
+            self.execute();
+        }
         let end = match self.outcome() {
             Outcome::Passed => End::Passed,
             Outcome::Abandoned => End::Stopped,

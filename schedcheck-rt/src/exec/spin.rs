@@ -12,8 +12,11 @@
 //!
 //! A loop whose stack differs from round to round (it counts its rounds, or reads the clock) is
 //! gated after [`ROUNDS`] rounds without a change: fairness as in CHESS, a bound that the coverage
-//! statement names. It gets its turn again when nothing else can run, so bounded loops come to
-//! their end; a loop whose state repeats while nothing else can run is a livelock.
+//! statement names. A gated thread gets its turn again when nothing else can run, so bounded loops
+//! come to their end; one that goes on to the step limit is a livelock.
+//!
+//! Not seen without memory instrumentation: a loop that counts its rounds in plain memory outside
+//! its stack counts as one whose state repeats.
 
 use super::controller::{StepNote, World};
 use crate::model::{Kind, Op, Site};
@@ -77,8 +80,6 @@ struct Remembered {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate {
     closed: bool,
-    /// The state repeats exactly, as opposed to: the loop was long enough.
-    exact: bool,
     /// A change to one of these opens it.
     objects: Vec<ObjectId>,
     /// The step that opened it.
@@ -234,11 +235,12 @@ impl World {
             return;
         }
         spin.rounds += 1;
+        self.compared_unclean |= !self.clean_stacks;
         let exact = spin.is_as_before(op, frame, base);
         if exact || spin.rounds > ROUNDS {
             self.spin_bound_reached |= !exact;
             let objects = used.into_iter().map(|used| used.object).collect();
-            spin.gate = Gate { closed: true, exact, objects, opened };
+            spin.gate = Gate { closed: true, objects, opened };
             self.gated += 1;
         }
     }
@@ -273,11 +275,6 @@ impl World {
     pub(crate) fn is_gated(&self, slot: usize) -> bool {
         let gate = &self.threads[slot].spin.gate;
         gate.closed && gate.opened == NO_STEP
-    }
-
-    /// Whether that gate stands for a state that repeats for ever.
-    pub(crate) fn repeats_for_ever(&self, slot: usize) -> bool {
-        self.threads[slot].spin.gate.exact
     }
 
     /// The thread whose turn it is goes through its gate, if it has one; the step that opened it.
