@@ -157,7 +157,7 @@ fn timeout() -> schedcheck_rt::search::step::BudgetKind {
 
 #[test]
 fn sends_and_receives_of_different_items_have_one_order() {
-    fn three_items(bound: Option<usize>) {
+    fn three_items(bound: Option<usize>) -> TestResult {
         let consume = |items: &mut dyn Iterator<Item = u8>| assert_eq!(items.take(3).sum::<u8>(), 6);
         match bound {
             None => {
@@ -173,13 +173,10 @@ fn sends_and_receives_of_different_items_have_one_order() {
                 sends.join().unwrap();
             }
         }
+        Ok(())
     }
-    let bodies: [fn() -> TestResult; 4] = [
-        || Ok(three_items(None)),
-        || Ok(three_items(Some(0))),
-        || Ok(three_items(Some(1))),
-        || Ok(three_items(Some(2))),
-    ];
+    let bodies: [fn() -> TestResult; 4] =
+        [|| three_items(None), || three_items(Some(0)), || three_items(Some(1)), || three_items(Some(2))];
     for body in bodies {
         assert_eq!(exhaust(body).classes, 1);
     }
@@ -187,7 +184,7 @@ fn sends_and_receives_of_different_items_have_one_order() {
 
 #[test]
 fn two_senders_have_every_order_of_their_items() {
-    fn received(bound: Option<usize>) {
+    fn received(bound: Option<usize>) -> TestResult {
         thread::scope(|scope| {
             let receiver = match bound {
                 None => {
@@ -207,9 +204,10 @@ fn two_senders_have_every_order_of_their_items() {
             };
             report(receiver.iter().collect::<Vec<_>>());
         });
+        Ok(())
     }
     let bodies: [fn() -> TestResult; 4] =
-        [|| Ok(received(None)), || Ok(received(Some(0))), || Ok(received(Some(1))), || Ok(received(Some(2)))];
+        [|| received(None), || received(Some(0)), || received(Some(1)), || received(Some(2))];
     for body in bodies {
         let summary = exhaust(body);
         assert_eq!(summary.results.len(), 3, "{summary:?}");
@@ -228,14 +226,13 @@ fn try_recv_and_try_send_see_both_states() {
     });
     assert_eq!(summary.results.len(), 4, "{summary:?}");
     for bound in [0, 1, 2] {
-        let bodies: [fn() -> TestResult; 3] =
-            [|| Ok(full_or_not(0)), || Ok(full_or_not(1)), || Ok(full_or_not(2))];
+        let bodies: [fn() -> TestResult; 3] = [|| full_or_not(0), || full_or_not(1), || full_or_not(2)];
         let summary = exhaust(bodies[bound]);
         assert_eq!(summary.results.len(), 2, "{bound}: {summary:?}");
     }
 }
 
-fn full_or_not(bound: usize) {
+fn full_or_not(bound: usize) -> TestResult {
     let (sender, receiver) = sync_channel(bound);
     (0..bound).for_each(|item| sender.send(item).unwrap());
     thread::scope(|scope| {
@@ -243,19 +240,21 @@ fn full_or_not(bound: usize) {
         report(sender.try_send(9).is_ok());
         drop(sender);
     });
+    Ok(())
 }
 
 #[test]
 fn a_receiver_that_leaves_races_with_sends() {
-    fn leaving(bound: usize) {
+    fn leaving(bound: usize) -> TestResult {
         let (sender, receiver) = sync_channel(bound);
         thread::scope(|scope| {
             scope.spawn(move || drop(receiver));
             report((0..2).map(|item| sender.send(item).is_ok()).collect::<Vec<_>>());
         });
+        Ok(())
     }
     let bodies: [(fn() -> TestResult, usize); 3] =
-        [(|| Ok(leaving(0)), 1), (|| Ok(leaving(1)), 2), (|| Ok(leaving(2)), 3)];
+        [(|| leaving(0), 1), (|| leaving(1), 2), (|| leaving(2), 3)];
     for (body, outcomes) in bodies {
         let summary = exhaust(body);
         assert_eq!(summary.results.len(), outcomes, "{summary:?}");

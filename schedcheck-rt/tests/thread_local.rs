@@ -134,7 +134,7 @@ fn errors_and_keys_show_what_std_shows() {
     std::thread_local!(static STD: u8 = const { 0 });
     let _alone = alone();
     assert_eq!(format!("{COUNT:?}"), format!("{STD:?}"));
-    struct Tries(Mutex<String>);
+    struct Tries;
     impl Drop for Tries {
         fn drop(&mut self) {
             let error = OURS.try_with(|_| ()).unwrap_err();
@@ -142,7 +142,7 @@ fn errors_and_keys_show_what_std_shows() {
         }
     }
     static LAST: Mutex<String> = Mutex::new(String::new());
-    thread_local!(static OURS: Tries = Tries(Mutex::default()));
+    thread_local!(static OURS: Tries = const { Tries });
     thread::spawn(|| OURS.with(|_| ())).join().unwrap();
     assert_eq!(*LAST.lock().unwrap(), "already destroyed AccessError");
 }

@@ -16,19 +16,19 @@ use std::sync::{Mutex, PoisonError};
 static RESULT: Mutex<String> = Mutex::new(String::new());
 
 /// Called by a body: what it found out.
-pub fn report(found: impl std::fmt::Debug) {
+pub(crate) fn report(found: impl std::fmt::Debug) {
     *RESULT.lock().unwrap_or_else(PoisonError::into_inner) = format!("{found:?}");
 }
 
 /// What all executions of a body amount to.
 #[derive(Debug)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Executions, one per order.
-    pub executions: usize,
+    pub(crate) executions: usize,
     /// Classes of orders that differ only in steps that commute.
-    pub classes: usize,
+    pub(crate) classes: usize,
     /// Every result that was reported, or the word for a failure.
-    pub results: BTreeSet<String>,
+    pub(crate) results: BTreeSet<String>,
 }
 
 /// Clocks and modes of all steps, by thread: equal for executions of one class.
@@ -105,20 +105,16 @@ fn signature(trace: &Trace) -> Signature {
     let threads = trace.events.iter().map(|event| event.thread.0 as usize + 1).max().unwrap_or(0);
     let mut clocks: Vec<Vec<u32>> = Vec::new();
     let mut by_thread: Signature = BTreeMap::new();
-    for (step, event) in trace.events.iter().enumerate() {
+    for event in &trace.events {
         let mut clock = vec![0; threads];
-        for earlier in 0..step {
-            let other = &trace.events[earlier];
+        for (earlier, (other, known)) in trace.events.iter().zip(&clocks).enumerate() {
             if event.enabler == earlier as u32
                 || other.thread == event.thread
                 || event.forced
                 || other.forced
                 || dependent(&event.accesses, &other.accesses)
             {
-                clock
-                    .iter_mut()
-                    .zip(&clocks[earlier])
-                    .for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+                clock.iter_mut().zip(known).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
             }
         }
         clock[event.thread.0 as usize] += 1;
@@ -134,7 +130,7 @@ fn choices(trace: &Trace) -> Vec<Choice> {
 }
 
 /// The places where default behaviour could have been preempted, and by whom.
-pub fn preemptions(body: fn() -> TestResult) -> Vec<(StepIndex, ThreadId)> {
+pub(crate) fn preemptions(body: fn() -> TestResult) -> Vec<(StepIndex, ThreadId)> {
     let mut execution = Execution::new(Test { body, should_panic: None }, 1_000);
     let run = run(&mut execution, Vec::new(), true);
     let steps = run.trace.events.iter().zip(&run.branches).enumerate();
@@ -146,7 +142,7 @@ pub fn preemptions(body: fn() -> TestResult) -> Vec<(StepIndex, ThreadId)> {
 }
 
 /// Runs every order of `body` and checks that steps commute as claimed.
-pub fn exhaust(body: fn() -> TestResult) -> Summary {
+pub(crate) fn exhaust(body: fn() -> TestResult) -> Summary {
     let _alone = alone();
     let mut execution = Execution::new(Test { body, should_panic: None }, 1_000);
     let mut classes: BTreeMap<Signature, String> = BTreeMap::new();

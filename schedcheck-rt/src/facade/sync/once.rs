@@ -3,7 +3,9 @@
 use crate::exec::{Active, ObjectTag, active};
 use crate::model::{COMPLETE, IGNORE_POISON, Kind, ObjectKind, Op, POISONED, Site};
 use crate::search::step::ObjectId;
+use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::Location;
 
 const POISON_TEXT: &str = "Once instance has previously been poisoned";
@@ -15,13 +17,21 @@ pub struct Once {
     real: std::sync::Once,
 }
 
+/// The same as std's `ONCE_INIT`.
+#[deprecated(note = "the `Once::new()` function is now preferred")]
+#[expect(clippy::declare_interior_mutable_const, reason = "as in std")]
+pub const ONCE_INIT: Once = Once::new();
+
 /// The same as [`std::sync::OnceState`].
 pub struct OnceState {
     poisoned: bool,
+    /// Not `Sync`, as std's.
+    local: PhantomData<Cell<()>>,
 }
 
 impl Once {
     /// The same as std's `new`.
+    #[expect(clippy::new_without_default, reason = "std's has no default")]
     #[inline]
     pub const fn new() -> Once {
         Once { tag: ObjectTag::new(), real: std::sync::Once::new() }
@@ -114,7 +124,7 @@ impl Once {
                 let poisoned = state.is_poisoned();
                 match poison_text {
                     Some(text) if poisoned => panic!("{text}"),
-                    _ => f(&OnceState { poisoned }),
+                    _ => f(&OnceState::new(poisoned)),
                 }
             });
             return;
@@ -128,7 +138,7 @@ impl Once {
             _ => {}
         }
         let mut running = Running { once: self, active, site, end: POISONED };
-        f(&OnceState { poisoned: found == POISONED });
+        f(&OnceState::new(found == POISONED));
         running.end = COMPLETE;
     }
 
@@ -164,6 +174,10 @@ impl fmt::Debug for Once {
 }
 
 impl OnceState {
+    fn new(poisoned: bool) -> OnceState {
+        OnceState { poisoned, local: PhantomData }
+    }
+
     /// The same as std's `is_poisoned`.
     #[inline]
     pub fn is_poisoned(&self) -> bool {
