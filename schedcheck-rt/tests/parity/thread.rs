@@ -85,7 +85,7 @@ pub(crate) fn macro_forms() -> u32 {
         static LAZY: Cell<u32> = Cell::new(1);
         #[allow(unused, reason = "an attribute")]
         pub static PUBLIC: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
-        pub(crate) static LAST: u32 = { 2 }
+        pub(crate) static LAST: u32 = 1 + 1
     }
     thread_local!(static SINGLE: u32 = const { 4 });
     thread_local!();
