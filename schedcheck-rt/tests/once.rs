@@ -168,7 +168,7 @@ fn either_initialiser_may_win() {
 }
 
 #[test]
-fn get_sees_a_cell_before_during_and_after() {
+fn get_sees_a_cell_empty_or_set() {
     let summary = exhaust(|| {
         let cell = OnceLock::new();
         thread::scope(|scope| {
@@ -177,7 +177,7 @@ fn get_sees_a_cell_before_during_and_after() {
         });
         Ok(())
     });
-    assert_eq!((summary.classes, summary.results.len()), (3, 2), "{summary:?}");
+    assert_eq!((summary.classes, summary.results.len()), (2, 2), "{summary:?}");
 }
 
 #[test]

@@ -107,8 +107,7 @@ impl Once {
     }
 
     fn object(&self, active: Active) -> ObjectId {
-        // Counts only on first use: that is when the object gets its state.
-        active.object(&self.tag, ObjectKind::Once { complete: self.real.is_completed() })
+        active.object_with_part(&self.tag, || ObjectKind::Once { complete: self.real.is_completed() })
     }
 
     fn perform(&self, active: Active, kind: Kind, arg: u32, site: Site) -> u32 {
