@@ -58,21 +58,22 @@ fn only_a_panicking_writer_poisons() {
 fn a_poisoned_static_is_clean_in_the_next_execution() {
     let _alone = alone();
     static LOCK: RwLock<()> = RwLock::new(());
+    static MUTEX: Mutex<()> = Mutex::new(());
     for _ in 0..2 {
         passes(
             || {
-                assert!(!LOCK.is_poisoned());
+                assert!(!LOCK.is_poisoned() && !MUTEX.is_poisoned());
                 let _ = catch_unwind(|| {
-                    let _guard = LOCK.write();
+                    let _guards = (LOCK.write(), MUTEX.lock());
                     std::panic::resume_unwind(Box::new(()));
                 });
-                assert!(LOCK.is_poisoned());
+                assert!(LOCK.is_poisoned() && MUTEX.is_poisoned());
                 Ok(())
             },
             &[],
         );
     }
-    assert!(!LOCK.is_poisoned());
+    assert!(!LOCK.is_poisoned() && !MUTEX.is_poisoned());
 }
 
 #[test]

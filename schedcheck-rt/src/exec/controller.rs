@@ -539,19 +539,18 @@ fn pending_accesses(op: &Op) -> [Access; 2] {
         Kind::Lock => Mode::Acquire,
         Kind::TryLock => Mode::TryAcquire,
         Kind::Unlock => Mode::Release,
-        Kind::ReadLock => Mode::AcquireShared,
-        Kind::ReadLockInLine | Kind::TryReadLock => {
-            let mode =
-                if op.kind == Kind::TryReadLock { Mode::TryAcquireShared } else { Mode::AcquireShared };
-            return [Access::new(op.object, mode), Access::new(ObjectId(op.arg), Mode::Read)];
+        Kind::ReadLock
+        | Kind::ReadLockInLine
+        | Kind::TryReadLock
+        | Kind::ReadUnlock
+        | Kind::WriteRequest
+        | Kind::WriteLock
+        | Kind::TryWriteLock
+        | Kind::WriteUnlock
+        | Kind::Downgrade => return crate::model::rwlock_accesses(op),
+        Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
+            return crate::model::once_accesses(op);
         }
-        Kind::WriteRequest => return [Access::new(ObjectId(op.arg), Mode::Mark), Access::NONE],
-        Kind::ReadUnlock => Mode::ReleaseShared,
-        Kind::WriteLock | Kind::OnceEnter => Mode::Acquire,
-        Kind::TryWriteLock => Mode::TryAcquire,
-        Kind::WriteUnlock | Kind::Downgrade | Kind::OnceFinish => Mode::Release,
-        Kind::OnceLook => Mode::Read,
-        Kind::OnceWait => Mode::Await,
         Kind::BarrierArrive => Mode::Write,
         Kind::BarrierLeave => return [Access::NONE; 2],
         Kind::Send

@@ -51,6 +51,16 @@ impl Active {
         ((tagged >> 32) as u32 == self.world().generation).then_some(ObjectId(tagged as u32))
     }
 
+    /// The number of an object that is followed by a part of its own.
+    pub(crate) fn object_with_part(&self, tag: &ObjectTag, kind: impl FnOnce() -> ObjectKind) -> ObjectId {
+        if let Some(object) = self.known_object(tag) {
+            return object;
+        }
+        let object = self.object(tag, kind());
+        self.in_engine(|world| world.objects.create(ObjectKind::Name));
+        object
+    }
+
     /// How far a one-time initialisation is, for somebody who has it to himself.
     pub(crate) fn progress(&self, once: ObjectId) -> u32 {
         self.world().objects.progress(once)

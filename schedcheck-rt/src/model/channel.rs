@@ -98,6 +98,12 @@ const fn making_room(capacity: u32) -> Mode {
     }
 }
 
+/// How the drop of the last sender uses the tail: a time-out on a channel without places uses the room
+/// and has to be told of it there.
+const fn leaving_for_good(capacity: u32) -> Mode {
+    if capacity == 0 { Mode::Write } else { Mode::None }
+}
+
 /// The accesses of a pending channel operation, as far as they are known. The parameter of every
 /// such operation is the capacity.
 pub(crate) fn pending_accesses(op: &Op) -> [Access; 2] {
@@ -110,7 +116,7 @@ pub(crate) fn pending_accesses(op: &Op) -> [Access; 2] {
         Kind::ReceiverArrives => Applied::access(room(head), Mode::Write),
         Kind::Receive => two((head, Mode::AwaitWrite), (room(head), making_room(capacity))),
         Kind::TryReceive => two((tail(head), Mode::Read), (senders(head), Mode::Read)),
-        Kind::DropSender => Applied::access(senders(head), Mode::Write),
+        Kind::DropSender => two((senders(head), Mode::Write), (tail(head), leaving_for_good(capacity))),
         Kind::DropReceiver => two((tail(head), Mode::Write), (room(head), Mode::Write)),
         _ => Applied::LOCAL,
     }
@@ -184,7 +190,7 @@ impl Channel {
                     return Applied::access(senders(head), Mode::Mark);
                 }
                 self.last_sender_left = moment.step;
-                Applied::access(senders(head), Mode::Write)
+                two((senders(head), Mode::Write), (tail(head), leaving_for_good(self.capacity)))
             }
             Kind::DropReceiver => {
                 self.full_when_left = self.is_full();

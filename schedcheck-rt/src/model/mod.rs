@@ -21,10 +21,10 @@ pub(crate) use channel::{
 };
 pub(crate) use condvar::TIMED_OUT;
 pub(crate) use mutex::WOULD_BLOCK;
-pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED};
+pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED, pending_accesses as once_accesses};
 pub use op::{Kind, Op, Site};
 pub(crate) use park::FINISHED;
-pub(crate) use rwlock::{HAS_OFFERS, IN_LINE};
+pub(crate) use rwlock::{HAS_OFFERS, IN_LINE, pending_accesses as rwlock_accesses};
 
 use crate::search::step::{
     Access, Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId,

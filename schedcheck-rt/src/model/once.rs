@@ -2,11 +2,14 @@
 //!
 //! Entering is an exclusive acquisition for whoever has to run the initialiser and a shared one for
 //! everybody who finds the work done: it blocks while the initialiser runs and competes with the
-//! entry that ran it, never with its end. Looking is a read. Waiting without offering to run the
-//! initialiser is enabled by the end of it.
+//! entry that ran it, never with its end.
+//!
+//! Whether the work is done changes only when an initialiser ends, so that is an object of its own,
+//! numbered after the first: written by the end, read by looking, awaited by those who wait without
+//! offering to run the initialiser. A look commutes with entries.
 
 use super::{Applied, Kind, Moment, Op, Ready};
-use crate::search::step::{Mode, NO_STEP, StepIndex, ThreadId};
+use crate::search::step::{Access, Mode, NO_STEP, ObjectId, StepIndex, ThreadId};
 
 /// Answer of an entry or a look: nobody has begun; an entry has to run the initialiser.
 pub(crate) const INCOMPLETE: u32 = 0;
@@ -33,6 +36,23 @@ enum Phase {
     Running(ThreadId),
     Poisoned,
     Complete,
+}
+
+/// The object that stands for "the work is done".
+const fn done(once: ObjectId) -> ObjectId {
+    ObjectId(once.0 + 1)
+}
+
+/// The accesses of a pending operation.
+pub(crate) fn pending_accesses(op: &Op) -> [Access; 2] {
+    let once = |mode| Access::new(op.object, mode);
+    let done = |mode| Access::new(done(op.object), mode);
+    match op.kind {
+        Kind::OnceEnter => [once(Mode::Acquire), Access::NONE],
+        Kind::OnceFinish => [once(Mode::Release), done(Mode::Write)],
+        Kind::OnceWait => [done(Mode::Await), Access::NONE],
+        _ => [done(Mode::Read), Access::NONE],
+    }
 }
 
 impl Once {
@@ -86,10 +106,14 @@ impl Once {
             Kind::OnceFinish => {
                 self.phase = if op.arg == COMPLETE { Phase::Complete } else { Phase::Poisoned };
                 self.ended = moment.step;
-                Applied::access(op.object, Mode::Release)
+                let mut applied = Applied::access(op.object, Mode::Release);
+                applied.accesses[1] = Access::new(done(op.object), Mode::Write);
+                applied
             }
-            Kind::OnceLook => Applied::access(op.object, Mode::Read).result(progress),
-            Kind::OnceWait => Applied::access(op.object, Mode::Await).enabled_by(self.ended).result(progress),
+            Kind::OnceLook => Applied::access(done(op.object), Mode::Read).result(progress),
+            Kind::OnceWait => {
+                Applied::access(done(op.object), Mode::Await).enabled_by(self.ended).result(progress)
+            }
             other => unreachable!("{other:?} is not an operation of a one-time initialisation"),
         }
     }
@@ -98,7 +122,7 @@ impl Once {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::step::{Alt, ObjectId};
+    use crate::search::step::Alt;
     use std::panic::Location;
 
     fn op(kind: Kind, arg: u32) -> Op {

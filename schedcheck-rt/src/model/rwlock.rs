@@ -4,7 +4,7 @@
 //! both must be explored. Three choices keep that cheap:
 //!
 //! * `write` is two steps: a request, which joins the queue of writers, and the acquisition. The
-//!   queue is an object of its own and a request is a [`Mode::Mark`] on it: requests commute, and
+//!   queue is an object of its own, numbered after the lock, and a request is a [`Mode::Mark`] on it: requests commute, and
 //!   nobody else looks at the queue unless the points below make somebody look.
 //! * `read` passes waiting writers and does not look at the queue. Its free alternative 1 is to
 //!   stand in line: a decision that takes nothing, followed by an acquisition that also waits until
@@ -104,9 +104,8 @@ impl RwLock {
         })
     }
 
-    /// Applies `op`; its `arg` is the number of the queue object.
     pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
-        let queue = ObjectId(op.arg);
+        let queue = queue(op.object);
         match op.kind {
             Kind::ReadLock if moment.alt == HELD_BACK => {
                 // Possible only while no writer holds the lock, hence ordered as an acquisition.
@@ -191,6 +190,27 @@ impl RwLock {
     }
 }
 
+/// The object that stands for the writers that wait.
+const fn queue(lock: ObjectId) -> ObjectId {
+    ObjectId(lock.0 + 1)
+}
+
+/// The accesses of a pending operation, as far as they are known.
+pub(crate) fn pending_accesses(op: &Op) -> [Access; 2] {
+    let (lock, queue) = (op.object, queue(op.object));
+    match op.kind {
+        Kind::ReadLock => Applied::access(lock, Mode::AcquireShared),
+        Kind::ReadLockInLine => looking(Applied::access(lock, Mode::AcquireShared), queue),
+        Kind::TryReadLock => looking(Applied::access(lock, Mode::TryAcquireShared), queue),
+        Kind::ReadUnlock => Applied::access(lock, Mode::ReleaseShared),
+        Kind::WriteRequest => Applied::access(queue, Mode::Mark),
+        Kind::WriteLock => Applied::access(lock, Mode::Acquire),
+        Kind::TryWriteLock => Applied::access(lock, Mode::TryAcquire),
+        _ => Applied::access(lock, Mode::Release),
+    }
+    .accesses
+}
+
 /// The same, also looking at the queue of writers.
 fn looking(mut applied: Applied, queue: ObjectId) -> Applied {
     applied.accesses[1] = Access::new(queue, Mode::Read);
@@ -206,7 +226,6 @@ mod tests {
     struct Lock {
         objects: Objects,
         object: ObjectId,
-        queue: ObjectId,
         step: StepIndex,
     }
 
@@ -214,12 +233,12 @@ mod tests {
         fn new() -> Lock {
             let mut objects = Objects::default();
             let object = objects.create(ObjectKind::RwLock);
-            let queue = objects.create(ObjectKind::Name);
-            Lock { objects, object, queue, step: 0 }
+            objects.create(ObjectKind::Name);
+            Lock { objects, object, step: 0 }
         }
 
         fn op(&self, kind: Kind) -> Op {
-            Op { arg: self.queue.0, ..Op::new(kind, self.object, Location::caller()) }
+            Op::new(kind, self.object, Location::caller())
         }
 
         fn ready(&self, thread: u16, kind: Kind) -> bool {

@@ -16,19 +16,19 @@ use std::sync::{Mutex, PoisonError};
 static RESULT: Mutex<String> = Mutex::new(String::new());
 
 /// Called by a body: what it found out.
-pub fn report(found: impl std::fmt::Debug) {
+pub(crate) fn report(found: impl std::fmt::Debug) {
     *RESULT.lock().unwrap_or_else(PoisonError::into_inner) = format!("{found:?}");
 }
 
 /// What all executions of a body amount to.
 #[derive(Debug)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// Executions, one per order.
-    pub executions: usize,
+    pub(crate) executions: usize,
     /// Classes of orders that differ only in steps that commute.
-    pub classes: usize,
+    pub(crate) classes: usize,
     /// Every result that was reported, or the word for a failure.
-    pub results: BTreeSet<String>,
+    pub(crate) results: BTreeSet<String>,
 }
 
 /// Clocks and modes of all steps, by thread: equal for executions of one class.
@@ -36,45 +36,73 @@ type Signature = BTreeMap<u16, Vec<(Alt, [u8; 2], Vec<u32>)>>;
 
 #[derive(Default)]
 struct Follow {
-    choices: Vec<Choice>,
+    /// `None` for a time-out that is forced because nothing else can happen.
+    choices: Vec<Option<Choice>>,
     /// After the choices, default behaviour instead of the first thread.
     by_default: bool,
-    branches: Vec<Vec<ThreadId>>,
+    /// Time-outs, spurious wake-ups and weak failures that may still be taken, together.
+    budget: usize,
+    branches: Vec<Vec<Choice>>,
     impossible: bool,
+}
+
+impl Follow {
+    fn possible(&self, pending: &[Pending]) -> Vec<Choice> {
+        let mut all = Vec::new();
+        for op in pending {
+            let costly = op.costly_alts.alternatives().filter(|_| self.budget > 0);
+            let default = op.enabled.then_some(Alt::DEFAULT);
+            all.extend(default.into_iter().chain(costly).map(|alt| Choice { thread: op.thread, alt }));
+        }
+        all
+    }
 }
 
 impl Guide for Follow {
     fn choose(&mut self, step: StepIndex, _: Option<ThreadId>, pending: &[Pending]) -> Decision {
-        let possible = || pending.iter().filter(|op| op.enabled);
+        let possible = self.possible(pending);
         // A step that touches nothing commutes with everything: no other order is needed.
-        let local = possible().find(|op| op.accesses == [Access::NONE; 2]).filter(|_| !self.by_default);
-        let branches: Vec<_> = local.map_or_else(|| possible().collect(), |op| vec![op]);
-        self.branches.push(branches.iter().map(|op| op.thread).collect());
-        let first = branches.first().filter(|_| !self.by_default);
-        let first = first.map(|op| Choice { thread: op.thread, alt: Alt::DEFAULT });
-        let Some(choice) = self.choices.get(step as usize).copied().or(first) else {
+        let is_local = |op: &&Pending| op.enabled && op.accesses == [Access::NONE; 2];
+        let branches = match pending.iter().find(is_local) {
+            Some(op) if !self.by_default => vec![Choice { thread: op.thread, alt: Alt::DEFAULT }],
+            _ if pending.iter().any(|op| op.enabled) => possible.clone(),
+            _ => Vec::new(),
+        };
+        let first = branches.first().filter(|_| !self.by_default).copied();
+        self.branches.push(branches);
+        let Some(choice) = self.choices.get(step as usize).copied().unwrap_or(first) else {
             return Decision::Default;
         };
-        if !possible().any(|op| op.thread == choice.thread) {
+        if !possible.contains(&as_branch(choice)) {
             self.impossible = true;
             return Decision::Stop;
         }
         Decision::Take(choice)
     }
 
-    fn executed(&mut self, _: StepIndex, _: &Event) {}
+    fn executed(&mut self, _: StepIndex, event: &Event) {
+        if event.alt.budget().is_some() && !event.forced {
+            self.budget -= 1;
+        }
+    }
+}
+
+/// A choice without its free alternative.
+fn as_branch(choice: Choice) -> Choice {
+    let alt = if choice.alt.budget().is_none() { Alt::DEFAULT } else { choice.alt };
+    Choice { alt, ..choice }
 }
 
 struct Run {
     trace: Trace,
-    branches: Vec<Vec<ThreadId>>,
+    branches: Vec<Vec<Choice>>,
     result: String,
     impossible: bool,
 }
 
-fn run(execution: &mut Execution, choices: Vec<Choice>, by_default: bool) -> Run {
+fn run(execution: &mut Execution, choices: Vec<Option<Choice>>, by_default: bool, budget: usize) -> Run {
     report("nothing");
-    let mut guide = Follow { choices, by_default, ..Follow::default() };
+    let mut guide = Follow { choices, by_default, budget, ..Follow::default() };
     let mut trace = Trace::default();
     execution.run(&Plan::default(), Some(&mut guide), &mut trace);
     let outcome = execution.outcome();
@@ -105,20 +133,16 @@ fn signature(trace: &Trace) -> Signature {
     let threads = trace.events.iter().map(|event| event.thread.0 as usize + 1).max().unwrap_or(0);
     let mut clocks: Vec<Vec<u32>> = Vec::new();
     let mut by_thread: Signature = BTreeMap::new();
-    for (step, event) in trace.events.iter().enumerate() {
+    for event in &trace.events {
         let mut clock = vec![0; threads];
-        for earlier in 0..step {
-            let other = &trace.events[earlier];
+        for (earlier, (other, known)) in trace.events.iter().zip(&clocks).enumerate() {
             if event.enabler == earlier as u32
                 || other.thread == event.thread
                 || event.forced
                 || other.forced
                 || dependent(&event.accesses, &other.accesses)
             {
-                clock
-                    .iter_mut()
-                    .zip(&clocks[earlier])
-                    .for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+                clock.iter_mut().zip(known).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
             }
         }
         clock[event.thread.0 as usize] += 1;
@@ -129,40 +153,57 @@ fn signature(trace: &Trace) -> Signature {
     by_thread
 }
 
-fn choices(trace: &Trace) -> Vec<Choice> {
-    trace.events.iter().map(|event| Choice { thread: event.thread, alt: event.alt }).collect()
+fn choices(trace: &Trace) -> Vec<Option<Choice>> {
+    let choice = |event: &Event| Choice { thread: event.thread, alt: event.alt };
+    trace.events.iter().map(|event| (!event.forced).then(|| choice(event))).collect()
 }
 
 /// The places where default behaviour could have been preempted, and by whom.
-pub fn preemptions(body: fn() -> TestResult) -> Vec<(StepIndex, ThreadId)> {
+pub(crate) fn preemptions(body: fn() -> TestResult) -> Vec<(StepIndex, ThreadId)> {
     let mut execution = Execution::new(Test { body, should_panic: None }, 1_000);
-    let run = run(&mut execution, Vec::new(), true);
+    let run = run(&mut execution, Vec::new(), true, 0);
     let steps = run.trace.events.iter().zip(&run.branches).enumerate();
     steps
         .flat_map(|(step, (event, enabled))| {
-            enabled.iter().filter(|thread| **thread != event.thread).map(move |thread| (step as u32, *thread))
+            enabled
+                .iter()
+                .map(|choice| choice.thread)
+                .filter(|thread| *thread != event.thread)
+                .map(move |thread| (step as u32, thread))
         })
         .collect()
 }
 
 /// Runs every order of `body` and checks that steps commute as claimed.
-pub fn exhaust(body: fn() -> TestResult) -> Summary {
+pub(crate) fn exhaust(body: fn() -> TestResult) -> Summary {
+    exhaust_within(body, 0)
+}
+
+/// The same with up to `budget` time-outs, spurious wake-ups and weak failures.
+pub(crate) fn exhaust_within(body: fn() -> TestResult, budget: usize) -> Summary {
     let _alone = alone();
     let mut execution = Execution::new(Test { body, should_panic: None }, 1_000);
     let mut classes: BTreeMap<Signature, String> = BTreeMap::new();
     let mut results = BTreeSet::new();
     let mut executions = 0;
-    let mut plan: Vec<Choice> = Vec::new();
+    let mut plan = Vec::new();
+    // Alternatives may be offered late, so any execution through a step counts.
+    let mut offered: Vec<u16> = Vec::new();
     loop {
-        let this = run(&mut execution, plan, false);
+        offered.truncate(plan.len());
+        let this = run(&mut execution, plan, false, budget);
         executions += 1;
         assert!(executions < 200_000, "too large for a test without reduction");
         results.insert(this.result.clone());
         match classes.insert(signature(&this.trace), this.result.clone()) {
             Some(seen) => assert_eq!(seen, this.result, "one class, one result:\n{}", show(&this.trace)),
-            None => check_swaps(&mut execution, &this),
+            None => check_swaps(&mut execution, &this, budget),
         }
-        match next(&this) {
+        offered.resize(this.trace.events.len().max(offered.len()), 0);
+        for (offered, event) in offered.iter_mut().zip(&this.trace.events) {
+            *offered = event.free_alts.max(*offered);
+        }
+        match next(&this, &offered) {
             Some(next) => plan = next,
             None => return Summary { executions, classes: classes.len(), results },
         }
@@ -170,28 +211,25 @@ pub fn exhaust(body: fn() -> TestResult) -> Summary {
 }
 
 /// The next order, depth first: another alternative of the last step that has one, or another thread.
-fn next(run: &Run) -> Option<Vec<Choice>> {
+fn next(run: &Run, offered: &[u16]) -> Option<Vec<Option<Choice>>> {
     let mut choices = choices(&run.trace);
     while let Some(last) = choices.pop() {
         let step = choices.len();
-        let event = &run.trace.events[step];
-        if event.forced {
-            continue;
-        }
-        if last.alt.0 + 1 < event.free_alts {
-            choices.push(Choice { alt: Alt(last.alt.0 + 1), ..last });
+        let Some(last) = last else { continue };
+        if last.alt.budget().is_none() && last.alt.0 + 1 < offered[step] {
+            choices.push(Some(Choice { alt: Alt(last.alt.0 + 1), ..last }));
             return Some(choices);
         }
-        let at = run.branches[step].iter().position(|thread| *thread == last.thread)?;
-        if let Some(thread) = run.branches[step].get(at + 1) {
-            choices.push(Choice { thread: *thread, alt: Alt::DEFAULT });
+        let at = run.branches[step].iter().position(|branch| *branch == as_branch(last))?;
+        if let Some(branch) = run.branches[step].get(at + 1) {
+            choices.push(Some(*branch));
             return Some(choices);
         }
     }
     None
 }
 
-fn check_swaps(execution: &mut Execution, run_before: &Run) {
+fn check_swaps(execution: &mut Execution, run_before: &Run, budget: usize) {
     let events = &run_before.trace.events;
     for step in 1..events.len() {
         let (first, second) = (&events[step - 1], &events[step]);
@@ -205,7 +243,7 @@ fn check_swaps(execution: &mut Execution, run_before: &Run) {
         }
         let mut swapped = choices(&run_before.trace);
         swapped.swap(step - 1, step);
-        let after = run(execution, swapped, false);
+        let after = run(execution, swapped, false, budget);
         let told = || format!("steps {} and {step} were to commute:\n{}", step - 1, show(&run_before.trace));
         assert!(!after.impossible, "{}", told());
         assert_eq!(after.result, run_before.result, "{}", told());

@@ -1,7 +1,7 @@
 //! Runs a body outside and inside an execution.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-pub mod exhaust;
+pub(crate) mod exhaust;
 
 use schedcheck_rt::exec::outcome::Outcome;
 use schedcheck_rt::exec::{Execution, Test, TestResult};
@@ -17,7 +17,7 @@ thread_local! {
 }
 
 /// While one test executes, another must not use facades: they would take part in the execution.
-pub fn alone() -> impl Drop {
+pub(crate) fn alone() -> impl Drop {
     struct Alone(Option<MutexGuard<'static, ()>>);
     impl Drop for Alone {
         fn drop(&mut self) {
@@ -35,10 +35,10 @@ pub fn alone() -> impl Drop {
 }
 
 /// "At this step this thread takes this alternative."
-pub type Turn = (u32, u16, Alt);
+pub(crate) type Turn = (u32, u16, Alt);
 
 /// Executes `body` with default behaviour but for `turns`.
-pub fn execute(body: fn() -> TestResult, turns: &[Turn]) -> (Trace, Outcome) {
+pub(crate) fn execute(body: fn() -> TestResult, turns: &[Turn]) -> (Trace, Outcome) {
     let _alone = alone();
     let mut execution = Execution::new(Test { body, should_panic: None }, 10_000);
     let deltas = turns
@@ -54,14 +54,14 @@ pub fn execute(body: fn() -> TestResult, turns: &[Turn]) -> (Trace, Outcome) {
 }
 
 /// Executes `body`, which must pass.
-pub fn passes(body: fn() -> TestResult, turns: &[Turn]) -> Trace {
+pub(crate) fn passes(body: fn() -> TestResult, turns: &[Turn]) -> Trace {
     let (trace, outcome) = execute(body, turns);
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}\n{}", show(&trace));
     trace
 }
 
 /// The promise holds as plain std and under control, also with any single preemption.
-pub fn promised(body: fn() -> TestResult) {
+pub(crate) fn promised(body: fn() -> TestResult) {
     let _alone = alone();
     body().expect("holds outside an execution");
     passes(body, &[]);
@@ -73,7 +73,7 @@ pub fn promised(body: fn() -> TestResult) {
 }
 
 /// A trace, a line per step.
-pub fn show(trace: &Trace) -> String {
+pub(crate) fn show(trace: &Trace) -> String {
     let mut text = String::new();
     let access = |access: &Access| format!("{}:{:?}", access.object.0 as i32, access.mode);
     for (step, event) in trace.events.iter().enumerate() {

@@ -32,6 +32,8 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
 
 // SAFETY: as std's: sharing a guard shares the data only.
 unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+impl<T: ?Sized> std::panic::UnwindSafe for MutexGuard<'_, T> {}
+impl<T: ?Sized> std::panic::RefUnwindSafe for MutexGuard<'_, T> {}
 
 impl<T> Mutex<T> {
     /// The same as std's `new`.

@@ -3,7 +3,9 @@
 use crate::exec::{Active, ObjectTag, active};
 use crate::model::{COMPLETE, IGNORE_POISON, Kind, ObjectKind, Op, POISONED, Site};
 use crate::search::step::ObjectId;
+use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::Location;
 
 const POISON_TEXT: &str = "Once instance has previously been poisoned";
@@ -15,13 +17,21 @@ pub struct Once {
     real: std::sync::Once,
 }
 
+/// The same as std's `ONCE_INIT`.
+#[deprecated(note = "the `Once::new()` function is now preferred")]
+#[expect(clippy::declare_interior_mutable_const, reason = "as in std")]
+pub const ONCE_INIT: Once = Once::new();
+
 /// The same as [`std::sync::OnceState`].
 pub struct OnceState {
     poisoned: bool,
+    /// Not `Sync`, as std's.
+    local: PhantomData<Cell<()>>,
 }
 
 impl Once {
     /// The same as std's `new`.
+    #[expect(clippy::new_without_default, reason = "std's has no default")]
     #[inline]
     pub const fn new() -> Once {
         Once { tag: ObjectTag::new(), real: std::sync::Once::new() }
@@ -97,8 +107,7 @@ impl Once {
     }
 
     fn object(&self, active: Active) -> ObjectId {
-        // Counts only on first use: that is when the object gets its state.
-        active.object(&self.tag, ObjectKind::Once { complete: self.real.is_completed() })
+        active.object_with_part(&self.tag, || ObjectKind::Once { complete: self.real.is_completed() })
     }
 
     fn perform(&self, active: Active, kind: Kind, arg: u32, site: Site) -> u32 {
@@ -114,7 +123,7 @@ impl Once {
                 let poisoned = state.is_poisoned();
                 match poison_text {
                     Some(text) if poisoned => panic!("{text}"),
-                    _ => f(&OnceState { poisoned }),
+                    _ => f(&OnceState::new(poisoned)),
                 }
             });
             return;
@@ -128,7 +137,7 @@ impl Once {
             _ => {}
         }
         let mut running = Running { once: self, active, site, end: POISONED };
-        f(&OnceState { poisoned: found == POISONED });
+        f(&OnceState::new(found == POISONED));
         running.end = COMPLETE;
     }
 
@@ -164,6 +173,10 @@ impl fmt::Debug for Once {
 }
 
 impl OnceState {
+    fn new(poisoned: bool) -> OnceState {
+        OnceState { poisoned, local: PhantomData }
+    }
+
     /// The same as std's `is_poisoned`.
     #[inline]
     pub fn is_poisoned(&self) -> bool {

@@ -1,15 +1,15 @@
 //! The lock inside a [`Mutex`](super::Mutex), without its data: everything that is not generic.
 
+use super::poison::Poison;
 use crate::exec::{Active, ObjectTag, active};
 use crate::model::{Kind, ObjectKind, Op, Site};
 use crate::search::step::ObjectId;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A lock and its poison flag. Inside an exploration the lock is the model's; outside it is std's.
 pub(super) struct RawMutex {
     tag: ObjectTag,
     real: std::sync::Mutex<()>,
-    poisoned: AtomicBool,
+    poison: Poison,
 }
 
 /// The lock, held.
@@ -23,7 +23,7 @@ pub(super) struct RawGuard<'a> {
 
 impl RawMutex {
     pub(super) const fn new() -> Self {
-        RawMutex { tag: ObjectTag::new(), real: std::sync::Mutex::new(()), poisoned: AtomicBool::new(false) }
+        RawMutex { tag: ObjectTag::new(), real: std::sync::Mutex::new(()), poison: Poison::new() }
     }
 
     fn object(&self, active: Active) -> ObjectId {
@@ -74,9 +74,8 @@ impl RawMutex {
     }
 
     /// The poison flag, for whoever holds the lock.
-    #[inline(never)]
     pub(super) fn poison_flag(&self) -> bool {
-        self.poisoned.load(Ordering::Relaxed)
+        self.poison.is_set()
     }
 
     #[inline(never)]
@@ -84,7 +83,7 @@ impl RawMutex {
         if let Some(active) = active() {
             self.perform(active, Kind::Adjust, site);
         }
-        self.poisoned.store(false, Ordering::Relaxed);
+        self.poison.clear();
     }
 }
 
@@ -121,7 +120,7 @@ impl Drop for RawGuard<'_> {
     #[inline(never)]
     fn drop(&mut self) {
         if !self.was_panicking && std::thread::panicking() {
-            self.raw.poisoned.store(true, Ordering::Relaxed);
+            self.raw.poison.set();
         }
         if self.real.is_none()
             && let Some(active) = active()

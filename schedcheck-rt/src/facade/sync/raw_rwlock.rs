@@ -3,14 +3,13 @@
 use super::poison::Poison;
 use crate::exec::{Active, ObjectTag, active};
 use crate::model::{HAS_OFFERS, IN_LINE, Kind, ObjectKind, Op, Site, WOULD_BLOCK};
+use crate::search::step::ObjectId;
 use std::panic::Location;
 use std::sync::{PoisonError, TryLockError};
 
 /// A lock and its poison flag. Inside an exploration the lock is the model's; outside it is std's.
 pub(super) struct RawRwLock {
     tag: ObjectTag,
-    /// The writers that wait, as an object of its own.
-    queue: ObjectTag,
     real: std::sync::RwLock<()>,
     pub(super) poison: Poison,
 }
@@ -32,18 +31,15 @@ pub(super) struct RawWriteGuard<'a> {
 
 impl RawRwLock {
     pub(super) const fn new() -> Self {
-        RawRwLock {
-            tag: ObjectTag::new(),
-            queue: ObjectTag::new(),
-            real: std::sync::RwLock::new(()),
-            poison: Poison::new(),
-        }
+        RawRwLock { tag: ObjectTag::new(), real: std::sync::RwLock::new(()), poison: Poison::new() }
+    }
+
+    fn object(&self, active: Active) -> ObjectId {
+        active.object_with_part(&self.tag, || ObjectKind::RwLock)
     }
 
     fn perform(&self, active: Active, kind: Kind, site: Site) -> u32 {
-        let object = active.object(&self.tag, ObjectKind::RwLock);
-        let queue = active.object(&self.queue, ObjectKind::Name);
-        active.perform(Op { arg: queue.0, ..Op::new(kind, object, site) }).result
+        active.perform(Op::new(kind, self.object(active), site)).result
     }
 
     #[inline(never)]
@@ -84,7 +80,7 @@ impl RawRwLock {
             Some(active) => {
                 self.perform(active, Kind::WriteRequest, site);
                 if self.perform(active, Kind::WriteLock, site) == HAS_OFFERS {
-                    active.offer_line(active.object(&self.tag, ObjectKind::RwLock));
+                    active.offer_line(self.object(active));
                 }
                 None
             }
@@ -147,6 +143,7 @@ impl<'a> RawWriteGuard<'a> {
     }
 
     /// Goes on as a reader, without letting a writer in between.
+    #[expect(clippy::incompatible_msrv, reason = "only here, outside an execution, does std's count")]
     #[inline(never)]
     pub(super) fn downgrade(self, site: Site) -> RawReadGuard<'a> {
         self.poison_if_panicking();

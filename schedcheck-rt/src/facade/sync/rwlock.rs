@@ -48,6 +48,8 @@ pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
 
 // SAFETY: as std's.
 unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
+impl<T: ?Sized> UnwindSafe for RwLockWriteGuard<'_, T> {}
+impl<T: ?Sized> RefUnwindSafe for RwLockWriteGuard<'_, T> {}
 
 impl<T> RwLock<T> {
     /// The same as std's `new`.

@@ -22,7 +22,7 @@ where
 
 /// The same as [`std::thread::Builder`]. Under control the stack size is the tool's.
 #[must_use = "must eventually spawn the thread"]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Builder {
     name: Option<String>,
     stack_size: Option<usize>,
@@ -30,8 +30,9 @@ pub struct Builder {
 
 impl Builder {
     /// The same as std's `new`.
+    #[expect(clippy::new_without_default, reason = "std's has no default")]
     pub fn new() -> Builder {
-        Builder::default()
+        Builder { name: None, stack_size: None }
     }
 
     /// The same as std's `name`.

@@ -57,8 +57,6 @@ pub(super) enum Joinable<T> {
 unsafe impl<T> Send for JoinHandle<T> {}
 // SAFETY: as std's: a shared handle gives no access to the outcome.
 unsafe impl<T> Sync for JoinHandle<T> {}
-impl<T> std::panic::UnwindSafe for JoinHandle<T> {}
-impl<T> std::panic::RefUnwindSafe for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
     /// The same as std's `thread`.

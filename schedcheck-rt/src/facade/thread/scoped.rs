@@ -27,6 +27,7 @@ enum Threads<'scope, 'env: 'scope> {
 
 // SAFETY: the list is touched only by the thread whose turn it is; std's scope is `Sync` itself.
 unsafe impl Sync for Scope<'_, '_> {}
+impl std::panic::RefUnwindSafe for Scope<'_, '_> {}
 
 /// The same as [`std::thread::ScopedJoinHandle`].
 pub struct ScopedJoinHandle<'scope, T>(Joinable<'scope, T>);
@@ -36,10 +37,10 @@ enum Joinable<'scope, T> {
     System(std::thread::ScopedJoinHandle<'scope, T>, Thread),
 }
 
-// SAFETY: as std's.
-unsafe impl<T> Send for ScopedJoinHandle<'_, T> {}
-// SAFETY: as std's.
-unsafe impl<T> Sync for ScopedJoinHandle<'_, T> {}
+// SAFETY: as std's: joining hands the outcome over from the thread that made it.
+unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
+// SAFETY: as std's: a shared handle gives no access to the outcome.
+unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 
 /// The same as [`std::thread::scope`].
 #[track_caller]

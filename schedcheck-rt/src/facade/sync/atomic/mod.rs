@@ -7,6 +7,7 @@ mod cell;
 mod boolean;
 mod fence;
 mod integer;
+mod legacy;
 mod pointer;
 
 pub use boolean::AtomicBool;
@@ -15,6 +16,8 @@ pub use integer::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
     AtomicUsize,
 };
+#[expect(deprecated, reason = "std still has them")]
+pub use legacy::{ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, spin_loop_hint};
 pub use pointer::AtomicPtr;
 
 macro_rules! initial_values {

@@ -27,19 +27,19 @@ impl<T> RefUnwindSafe for Receiver<T> {}
 /// The same as [`std::sync::mpsc::Iter`].
 #[derive(Debug)]
 pub struct Iter<'a, T: 'a> {
-    receiver: &'a Receiver<T>,
+    rx: &'a Receiver<T>,
 }
 
 /// The same as [`std::sync::mpsc::TryIter`].
 #[derive(Debug)]
 pub struct TryIter<'a, T: 'a> {
-    receiver: &'a Receiver<T>,
+    rx: &'a Receiver<T>,
 }
 
 /// The same as [`std::sync::mpsc::IntoIter`].
 #[derive(Debug)]
 pub struct IntoIter<T> {
-    receiver: Receiver<T>,
+    rx: Receiver<T>,
 }
 
 impl<T> Receiver<T> {
@@ -94,12 +94,12 @@ impl<T> Receiver<T> {
 
     /// The same as std's `iter`.
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter { receiver: self }
+        Iter { rx: self }
     }
 
     /// The same as std's `try_iter`.
     pub fn try_iter(&self) -> TryIter<'_, T> {
-        TryIter { receiver: self }
+        TryIter { rx: self }
     }
 }
 
@@ -124,7 +124,7 @@ impl<T> Iterator for Iter<'_, T> {
 
     #[track_caller]
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv().ok()
+        self.rx.recv().ok()
     }
 }
 
@@ -133,7 +133,7 @@ impl<T> Iterator for TryIter<'_, T> {
 
     #[track_caller]
     fn next(&mut self) -> Option<T> {
-        self.receiver.try_recv().ok()
+        self.rx.try_recv().ok()
     }
 }
 
@@ -142,7 +142,7 @@ impl<T> Iterator for IntoIter<T> {
 
     #[track_caller]
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv().ok()
+        self.rx.recv().ok()
     }
 }
 
@@ -160,6 +160,6 @@ impl<T> IntoIterator for Receiver<T> {
     type IntoIter = IntoIter<T>;
 
     fn into_iter(self) -> IntoIter<T> {
-        IntoIter { receiver: self }
+        IntoIter { rx: self }
     }
 }

@@ -54,6 +54,7 @@ macro_rules! __schedcheck_thread_local {
         $(; $($rest:tt)*)?
     ) => {
         $crate::__schedcheck_thread_local!(@key [$(#[$attribute])*] [$vis] $name $type, &__REAL,
+            #[allow(unused_braces, reason = "the user's, as std takes them")]
             fn __init() -> $type {
                 $init
             }

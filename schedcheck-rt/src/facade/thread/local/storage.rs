@@ -13,7 +13,6 @@ pub struct Slot(AtomicU64);
 impl Slot {
     /// A key that was not used yet.
     #[doc(hidden)]
-    #[expect(clippy::new_without_default, reason = "made by the macro only")]
     pub const fn new() -> Slot {
         Slot(AtomicU64::new(0))
     }
