@@ -71,7 +71,7 @@ impl Search {
         }
         let strategy = match (options.bound, options.reduction) {
             (Some(_), _) | (None, Reduction::None) => Strategy::Enumerate(Enumerate::new()),
-            (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new()),
+            (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new(options.seed)),
             (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
         };
         Search {
@@ -89,7 +89,7 @@ impl Search {
     )]
     pub fn next(&mut self) -> Option<Order<'_>> {
         match &mut self.strategy {
-            Strategy::Optimal(optimal) => optimal.next().map(|plan| Order { plan, guide: None }),
+            Strategy::Optimal(optimal) => optimal.next(&self.options),
             Strategy::Backtrack(backtrack) => backtrack.next().map(|(plan, guide)| Order {
                 plan,
                 guide: Some(guide),

@@ -11,6 +11,8 @@ pub mod priority;
 pub mod races;
 mod recorder;
 pub mod rng;
+mod seeds;
+pub mod shrink;
 pub mod step;
 mod tree;
 mod wakeup;

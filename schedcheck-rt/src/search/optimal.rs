@@ -3,13 +3,15 @@
 //! Races are found on complete executions and inserted as wakeup sequences ([`super::wakeup`]);
 //! the fringe decides which of the resulting lines is executed next.
 
+use super::engine::Order;
 use super::fringe::Fringe;
 use super::history::History;
 use super::options::Options;
 use super::priority::{Candidate, rank};
 use super::races::Races;
+use super::seeds::Random;
 use super::step::*;
-use super::tree::{LineId, ROOT, Tree};
+use super::tree::{Edge, LineId, ROOT, Tree};
 use super::wakeup::{Inserter, Source};
 
 /// The state of the search.
@@ -24,10 +26,17 @@ pub(super) struct Optimal {
     races: Races,
     inserter: Inserter,
     preemptions: Vec<u32>,
+    seeds: Random,
+    seeds_run: u32,
+    /// What the first execution did first.
+    root: Option<Edge>,
+    order: Vec<StepIndex>,
+    adopted: Trace,
+    length: usize,
 }
 
 impl Optimal {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         let mut fringe = Fringe::new();
         fringe.push([0; 4], ROOT);
         Optimal {
@@ -40,27 +49,80 @@ impl Optimal {
             races: Races::default(),
             inserter: Inserter::default(),
             preemptions: Vec::new(),
+            seeds: Random::new(seed),
+            seeds_run: 0,
+            root: None,
+            order: Vec::new(),
+            adopted: Trace::default(),
+            length: 0,
         }
     }
 
-    pub(super) fn next(&mut self) -> Option<&Plan> {
+    pub(super) fn next(&mut self, options: &Options) -> Option<Order<'_>> {
+        if self.root.is_some() && self.seeds_run < options.seed_runs && self.fringe.len() > 0 {
+            self.seeds_run += 1;
+            self.seeds.restart(self.length);
+            self.plan.deltas.clear();
+            self.plan.prefix = 0;
+            return Some(Order {
+                plan: &self.plan,
+                guide: Some(&mut self.seeds),
+            });
+        }
         let line = self.fringe.pop()?;
         self.current = Some(line);
         self.tree.path(line, &mut self.path);
         self.tree.plan(&self.path, &mut self.plan);
-        Some(&self.plan)
+        Some(Order {
+            plan: &self.plan,
+            guide: None,
+        })
     }
 
     /// Takes in the execution of the plan given out last.
     pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) {
         let Some(line) = self.current.take() else {
+            self.learn_seed(options, trace);
             return;
         };
+        if line == ROOT {
+            self.root = trace.events.first().map(Edge::of);
+            self.length = trace.events.len();
+        }
         self.tree.executed(line, &trace.events);
         self.insert_reversals(options, trace);
+        self.settle(line);
+    }
+
+    fn settle(&mut self, line: LineId) {
         self.tree.settle(line);
         debug_assert_eq!(self.tree.check(), Ok(()));
         debug_assert_eq!(self.tree.pending(), self.fringe.len());
+    }
+
+    /// Gives a random execution its place in the tree, or forgets it if it is covered.
+    fn learn_seed(&mut self, options: &mut Options, trace: &Trace) {
+        self.history.read(trace);
+        if trace.end != End::Passed {
+            return;
+        }
+        let source = Source {
+            trace,
+            history: &self.history,
+            path: &[ROOT],
+            budget: options.budget,
+        };
+        let line = self
+            .inserter
+            .adopt(&mut self.tree, source, self.root, &mut self.order);
+        let Some(line) = line else { return };
+        let mut adopted = std::mem::take(&mut self.adopted);
+        reorder(trace, &self.order, &mut adopted);
+        self.tree.path(line, &mut self.path);
+        self.tree.executed(line, &adopted.events);
+        self.insert_reversals(options, &adopted);
+        self.adopted = adopted;
+        self.settle(line);
     }
 
     fn insert_reversals(&mut self, options: &mut Options, trace: &Trace) {
@@ -101,6 +163,18 @@ impl Optimal {
 
     pub(super) fn bytes(&self) -> usize {
         self.tree.bytes() + self.fringe.len() * size_of::<LineId>()
+    }
+}
+
+/// The same execution with its steps in another order.
+fn reorder(trace: &Trace, order: &[StepIndex], into: &mut Trace) {
+    into.clear();
+    into.pending.extend_from_slice(&trace.pending);
+    let moved = |step: StepIndex| order.iter().position(|&old| old == step);
+    for &step in order {
+        let mut event = trace.events[step as usize];
+        event.enabler = moved(event.enabler).map_or(NO_STEP, |new| new as StepIndex);
+        into.events.push(event);
     }
 }
 

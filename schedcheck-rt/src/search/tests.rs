@@ -1,12 +1,14 @@
 //! The engine against published counts and against brute force.
 
 use super::engine::Search;
+use super::history::History;
 use super::models::brute::truth;
 use super::models::programs::*;
 use super::models::random::{FAMILIES, Family, program};
 use super::models::toy::{Program, Toy};
 use super::options::{Options, Reduction};
 use super::priority;
+use super::shrink::minimise;
 use super::step::{Budget, Model, Trace};
 use rustc_hash::FxHashSet;
 
@@ -239,6 +241,82 @@ fn bounded_search_reaches_every_class_within_the_bound() {
                     );
                     assert!(found.classes.iter().all(|c| truth.classes[c] <= bound));
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn random_runs_find_their_place_in_the_tree() {
+    for family in FAMILIES {
+        for seed in 0..60 {
+            let program = program(seed, family);
+            let Some(truth) = truth(&program, Budget::NONE, 1000) else {
+                continue;
+            };
+            let options = || Options {
+                budget: Budget::NONE,
+                seed,
+                ..by("pb,rand:1")
+            };
+            let plain = explore(&program, options());
+            let found = explore(
+                &program,
+                Options {
+                    seed_runs: 9,
+                    ..options()
+                },
+            );
+            let missing = truth
+                .classes
+                .keys()
+                .filter(|c| !found.classes.contains(c))
+                .count();
+            assert_eq!(
+                (missing, found.diverged),
+                (0, 0),
+                "{family:?} {seed}: missing, diverged"
+            );
+            assert!(
+                found.executions <= plain.executions + 9,
+                "{family:?} {seed}: adopted runs repeat"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_minimal_schedule_has_the_fewest_preemptions_of_its_class() {
+    for family in FAMILIES {
+        for seed in 0..40 {
+            let program = program(seed, family);
+            let Some(truth) = truth(&program, Budget::NONE, 1000) else {
+                continue;
+            };
+            let mut toy = Toy::new(program.clone());
+            let mut search = Search::new(Options {
+                budget: Budget::NONE,
+                ..by("rand:1")
+            });
+            let (mut trace, mut again) = (Trace::default(), Trace::default());
+            let mut history = History::default();
+            while let Some(order) = search.next() {
+                toy.run(order.plan, order.guide, &mut trace);
+                let learned = search.learn(&trace);
+                let (plan, preemptions) = minimise(&trace).unwrap();
+                toy.run(&plan, None, &mut again);
+                history.read(&again);
+                assert_eq!(
+                    history.signature(),
+                    learned.signature,
+                    "{family:?} {seed}: other class"
+                );
+                let least = truth.classes[&learned.signature];
+                assert_eq!(
+                    (toy.preemptions, preemptions),
+                    (least, least),
+                    "{family:?} {seed}"
+                );
             }
         }
     }
