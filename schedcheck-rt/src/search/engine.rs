@@ -4,8 +4,10 @@ use super::backtrack::Backtrack;
 use super::enumerate::Enumerate;
 use super::optimal::Optimal;
 use super::options::{Options, Reduction};
+use super::progress::Level;
 use super::step::*;
 use rustc_hash::FxHashSet;
+use std::fmt;
 
 /// What to execute next.
 pub struct Order<'a> {
@@ -13,6 +15,14 @@ pub struct Order<'a> {
     pub plan: &'a Plan,
     /// Who decides after the plan's prefix, if default behaviour is not wanted.
     pub guide: Option<&'a mut dyn Guide>,
+}
+
+impl fmt::Debug for Order<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Order")
+            .field("plan", self.plan)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What an execution added.
@@ -43,6 +53,11 @@ pub struct Stats {
     pub blocked: u64,
     /// All schedules with at most so many preemptions are covered; known to bounded searches.
     pub bound_done: Option<u32>,
+    /// How many executions there will have been in the end, roughly; `None` while the search
+    /// grows too fast to tell.
+    pub estimate: Option<f64>,
+    /// Executions by number of preemptions of their schedule.
+    pub levels: Vec<Level>,
     /// Nothing is left to do.
     pub complete: bool,
 }
@@ -143,14 +158,21 @@ impl Search {
     /// Where the search stands.
     pub fn stats(&self) -> Stats {
         let (pending, _) = self.size();
-        let bound_done = match &self.strategy {
-            Strategy::Enumerate(enumerate) => enumerate.bound_done(),
-            _ => None,
+        let (progress, bound_done) = match &self.strategy {
+            Strategy::Optimal(optimal) => (Some(&optimal.progress), None),
+            Strategy::Backtrack(_) => (None, None),
+            Strategy::Enumerate(enumerate) => {
+                (Some(&enumerate.progress), enumerate.progress.bound_done())
+            }
         };
         Stats {
             pending,
             complete: pending == 0,
             bound_done,
+            estimate: progress.and_then(|progress| progress.estimate(pending)),
+            levels: progress
+                .map(|progress| progress.levels.clone())
+                .unwrap_or_default(),
             ..self.stats.clone()
         }
     }

@@ -1,13 +1,19 @@
 //! The search over schedules: plans in, traces out. Pure: no threads, clocks, I/O, globals.
+//!
+//! [`engine::Search`] is what a caller uses; [`step`] is the language it speaks. An unbounded
+//! search executes each happens-before class once ([`wakeup`] says why in any order), a bounded one
+//! every class within the bound ([`enumerate`]).
 mod backtrack;
 pub mod dependence;
 pub mod engine;
 mod enumerate;
 mod fringe;
 pub mod history;
+mod invariants;
 mod optimal;
 pub mod options;
 pub mod priority;
+pub mod progress;
 pub mod races;
 mod recorder;
 pub mod rng;
@@ -17,7 +23,9 @@ pub mod step;
 mod tree;
 mod wakeup;
 
-#[cfg(test)]
+#[cfg(any(test, feature = "soak"))]
 mod models;
+#[cfg(any(test, feature = "soak"))]
+pub mod soak;
 #[cfg(test)]
 mod tests;

@@ -6,8 +6,10 @@
 use super::engine::Order;
 use super::fringe::Fringe;
 use super::history::History;
+use super::invariants::check;
 use super::options::Options;
 use super::priority::{Candidate, rank};
+use super::progress::Progress;
 use super::races::Races;
 use super::seeds::Random;
 use super::step::*;
@@ -18,7 +20,7 @@ use super::wakeup::{Inserter, Source};
 #[derive(Debug)]
 pub(super) struct Optimal {
     tree: Tree,
-    fringe: Fringe<LineId>,
+    fringe: Fringe<(LineId, u32)>,
     current: Option<LineId>,
     path: Vec<LineId>,
     plan: Plan,
@@ -26,6 +28,7 @@ pub(super) struct Optimal {
     races: Races,
     inserter: Inserter,
     preemptions: Vec<u32>,
+    pub(super) progress: Progress,
     seeds: Random,
     seeds_run: u32,
     /// What the first execution did first.
@@ -38,7 +41,9 @@ pub(super) struct Optimal {
 impl Optimal {
     pub(super) fn new(seed: u64) -> Self {
         let mut fringe = Fringe::new();
-        fringe.push([0; 4], ROOT);
+        fringe.push([0; 4], (ROOT, 0));
+        let mut progress = Progress::default();
+        progress.queue(0);
         Optimal {
             tree: Tree::new(),
             fringe,
@@ -49,6 +54,7 @@ impl Optimal {
             races: Races::default(),
             inserter: Inserter::default(),
             preemptions: Vec::new(),
+            progress,
             seeds: Random::new(seed),
             seeds_run: 0,
             root: None,
@@ -69,7 +75,8 @@ impl Optimal {
                 guide: Some(&mut self.seeds),
             });
         }
-        let line = self.fringe.pop()?;
+        let (line, preemptions) = self.fringe.pop()?;
+        self.progress.start(preemptions);
         self.current = Some(line);
         self.tree.path(line, &mut self.path);
         self.tree.plan(&self.path, &mut self.plan);
@@ -91,13 +98,13 @@ impl Optimal {
         }
         self.tree.executed(line, &trace.events);
         self.insert_reversals(options, trace);
+        self.progress.finish();
         self.settle(line);
     }
 
     fn settle(&mut self, line: LineId) {
         self.tree.settle(line);
-        debug_assert_eq!(self.tree.check(), Ok(()));
-        debug_assert_eq!(self.tree.pending(), self.fringe.len());
+        debug_assert_eq!(check(&self.tree, self.fringe.len()), Ok(()));
     }
 
     /// Gives a random execution its place in the tree, or forgets it if it is covered.
@@ -153,7 +160,8 @@ impl Optimal {
                 asleep: false,
             };
             let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
-            self.fringe.push(rank, branch.line);
+            self.fringe.push(rank, (branch.line, branch.preemptions));
+            self.progress.queue(branch.preemptions);
         }
     }
 
@@ -162,7 +170,7 @@ impl Optimal {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.tree.bytes() + self.fringe.len() * size_of::<LineId>()
+        self.tree.bytes() + self.fringe.len() * size_of::<(LineId, u32)>()
     }
 }
 

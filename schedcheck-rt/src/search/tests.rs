@@ -7,47 +7,9 @@ use super::models::programs::*;
 use super::models::random::{FAMILIES, Family, program};
 use super::models::toy::{Program, Toy};
 use super::options::{Options, Reduction};
-use super::priority;
 use super::shrink::minimise;
+use super::soak::{Figures, bounded, by, compare, explore};
 use super::step::{Budget, Model, Trace};
-use rustc_hash::FxHashSet;
-
-struct Found {
-    executions: u64,
-    traces: u64,
-    diverged: u64,
-    classes: FxHashSet<u64>,
-    finals: FxHashSet<u64>,
-}
-
-fn explore(program: &Program, options: Options) -> Found {
-    let mut toy = Toy::new(program.clone());
-    let mut search = Search::new(options);
-    let mut trace = Trace::default();
-    let (mut classes, mut finals) = (FxHashSet::default(), FxHashSet::default());
-    while let Some(order) = search.next() {
-        toy.run(order.plan, order.guide, &mut trace);
-        let learned = search.learn(&trace);
-        classes.insert(learned.signature);
-        finals.insert(toy.final_state);
-    }
-    let stats = search.stats();
-    assert!(stats.complete);
-    Found {
-        executions: stats.executions,
-        traces: stats.traces,
-        diverged: stats.diverged,
-        classes,
-        finals,
-    }
-}
-
-fn by(priorities: &str) -> Options {
-    Options {
-        priority: priority::parse(priorities).unwrap(),
-        ..Options::default()
-    }
-}
 
 /// Executions of the optimal search, which must be as many as classes.
 fn count(program: &Program) -> u64 {
@@ -83,69 +45,27 @@ fn counts_of_lock_programs() {
     assert_eq!(counts(|n| philosophers(n as u32), 2, 6), [3, 7, 15, 31, 63]);
 }
 
-const ORDERS: [&str; 7] = [
-    "dfs",
-    "bfs",
-    "pb",
-    "rand:1",
-    "rand:2",
-    "mdpor,pb",
-    "ss,pb,rand:3",
-];
-
-/// Compares all orders with brute force. Returns classes and executions beyond one per class.
-fn compare(seed: u64, family: Family, budget: Budget) -> Option<(u64, u64)> {
-    let program = program(seed, family);
-    let truth = truth(&program, budget, 3000)?;
-    assert_eq!(
-        truth.finals, truth.finals_by_state,
-        "{family:?} {seed}: dependence loses states"
-    );
-    let classes: FxHashSet<u64> = truth.classes.keys().copied().collect();
-    let mut surplus = 0;
-    for order in ORDERS {
-        let found = explore(
-            &program,
-            Options {
-                budget,
-                ..by(order)
-            },
-        );
-        let missing = classes.difference(&found.classes).count();
-        let invented = found.classes.difference(&classes).count();
-        assert_eq!(
-            (missing, invented, found.diverged),
-            (0, 0, 0),
-            "{family:?} {seed} by {order}: missing, invented, diverged of {}",
-            classes.len()
-        );
-        assert_eq!(
-            found.finals, truth.finals,
-            "{family:?} {seed} by {order}: final states"
-        );
-        surplus += found.executions - found.traces;
+/// Adds up what `seeds` programs of every family give.
+fn compare_all(seeds: std::ops::Range<u64>, families: &[Family], budget: Budget) -> Figures {
+    let mut total = Figures::default();
+    for &family in families {
+        for seed in seeds.clone() {
+            if let Some(figures) = compare(seed, family, budget).unwrap() {
+                total.programs += figures.programs;
+                total.classes += figures.classes;
+                total.executions += figures.executions;
+                total.surplus += figures.surplus;
+            }
+        }
     }
-    Some((classes.len() as u64, surplus))
+    total
 }
 
 #[test]
 fn random_programs_agree_with_brute_force() {
-    let none = Budget {
-        spurious: 0,
-        timeouts: 0,
-        weak_failures: 0,
-    };
-    for family in FAMILIES {
-        let (mut programs, mut classes, mut surplus) = (0, 0, 0);
-        for seed in 0..150 {
-            if let Some((found, twice)) = compare(seed, family, Budget::NONE) {
-                programs += 1;
-                classes += found;
-                surplus += twice;
-            }
-        }
-        eprintln!("{family:?}: {programs} programs, {classes} classes, {surplus} surplus");
-    }
+    let total = compare_all(0..100, &FAMILIES, Budget::NONE);
+    assert_eq!(total.surplus, 0);
+    assert!(total.programs > 500, "{total:?}");
 }
 
 #[test]
@@ -156,29 +76,13 @@ fn costly_alternatives_agree_with_brute_force() {
             timeouts: limit,
             weak_failures: limit,
         };
-        for family in [Family::Condvars, Family::Channels] {
-            let (mut programs, mut classes, mut surplus) = (0, 0, 0);
-            for seed in 0..150 {
-                if let Some((found, twice)) = compare(seed, family, budget) {
-                    programs += 1;
-                    classes += found;
-                    surplus += twice;
-                }
-            }
-            eprintln!(
-                "{family:?} {limit}: {programs} programs, {classes} classes, {surplus} surplus"
-            );
-        }
+        let total = compare_all(0..60, &[Family::Condvars, Family::Channels], budget);
+        assert!(total.surplus * 10 < total.executions, "{total:?}");
     }
 }
 
 #[test]
 fn other_reductions_agree_with_brute_force() {
-    let none = Budget {
-        spurious: 0,
-        timeouts: 0,
-        weak_failures: 0,
-    };
     for (budget, seeds) in [(Budget::NONE, 0..60), (Budget::default(), 60..100)] {
         for family in FAMILIES {
             for seed in seeds.clone() {
@@ -220,28 +124,8 @@ fn other_reductions_agree_with_brute_force() {
 #[test]
 fn bounded_search_reaches_every_class_within_the_bound() {
     for family in FAMILIES {
-        for seed in 0..60 {
-            let program = program(seed, family);
-            let Some(truth) = truth(&program, Budget::default(), 1500) else {
-                continue;
-            };
-            for bound in 0..3 {
-                for order in ["dfs", "ss,dpor", "rand:4", "mdpor,pb"] {
-                    let options = Options {
-                        bound: Some(bound),
-                        ..by(order)
-                    };
-                    let found = explore(&program, options);
-                    let within = truth.classes.iter().filter(|&(_, &least)| least <= bound);
-                    let missing = within.filter(|(c, _)| !found.classes.contains(c)).count();
-                    assert_eq!(
-                        (missing, found.diverged),
-                        (0, 0),
-                        "{family:?} {seed} bound {bound}"
-                    );
-                    assert!(found.classes.iter().all(|c| truth.classes[c] <= bound));
-                }
-            }
+        for seed in 0..40 {
+            bounded(seed, family).unwrap();
         }
     }
 }
@@ -319,5 +203,51 @@ fn the_minimal_schedule_has_the_fewest_preemptions_of_its_class() {
                 );
             }
         }
+    }
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn long_soak() {
+    eprintln!("{:?}", super::soak::soak(1_000_000, 60_000).unwrap());
+}
+
+#[test]
+#[ignore = "measures, checks nothing"]
+fn speed() {
+    let programs: [(&str, Program); 7] = [
+        ("lastzero 10", lastzero(10)),
+        ("indexer 14", indexer(14)),
+        ("filesystem 19", filesystem(19)),
+        ("fib 2", fib_bench(2)),
+        ("lockinc 3x12", lockinc(3, 12)),
+        ("lockinc 4x60", lockinc(4, 60)),
+        ("fetch_add 4x50", fetch_add(4, 50)),
+    ];
+    for (name, program) in programs {
+        let mut toy = Toy::new(program);
+        let mut search = Search::new(by("mdpor,pb"));
+        let mut trace = Trace::default();
+        let (mut events, mut spent) = (0, std::time::Duration::ZERO);
+        let mut runs = 0;
+        while let Some(order) = search.next() {
+            toy.run(order.plan, order.guide, &mut trace);
+            events += trace.events.len() as u32;
+            let start = std::time::Instant::now();
+            search.learn(&trace);
+            spent += start.elapsed();
+            runs += 1;
+            if runs == 3000 {
+                break;
+            }
+        }
+        let stats = search.stats();
+        eprintln!(
+            "{name}: {runs} runs, {} events each, {} ns per event, {} B per pending at peak ({})",
+            events / runs,
+            spent.as_nanos() / u128::from(events),
+            stats.peak_bytes / stats.peak_pending.max(1),
+            stats.peak_pending
+        );
     }
 }
