@@ -8,7 +8,9 @@
 //! * A step that never blocks races with the accesses it directly follows.
 //! * Taking a lock races with the last exclusive acquisition, and an exclusive one also with the
 //!   shared acquisitions since; never with a release, which is what enabled it.
-//! * An awaiting step is ordered after its enabler, so only later conflicts remain.
+//! * An awaiting step is ordered after its enabler, so of the others only later conflicts remain.
+//!   But one that takes something (an item of a channel, a permit) also competes with whoever took
+//!   one last, even if the enabler came after that: it could have had that one.
 //! * A blocked operation that only names its object ([`Mode::None`]) competes with nobody.
 //! * Threads blocked for ever at the end race with their pending operation: without this rule
 //!   deadlocks are missed.
@@ -117,16 +119,39 @@ impl Races {
                 }
             }
         }
-        if self.candidates.is_empty() {
-            return;
-        }
         let clock = history.row(row);
         self.candidates.retain(|&step| {
             let other = events[step as usize].thread;
             other != thread && clock[other.0 as usize] < history.index(step)
         });
+        if !forced {
+            self.rival_takers(history, events, thread, accesses);
+        }
         if self.candidates.len() > 1 {
             self.drop_dominated(history, events);
+        }
+    }
+
+    /// Who took what an awaiting operation could have taken, had it been there first. That its
+    /// enabler came later, and after that, is no order between the two.
+    fn rival_takers(
+        &mut self,
+        history: &mut History,
+        events: &[Event],
+        thread: ThreadId,
+        accesses: &[Access; 2],
+    ) {
+        for access in accesses
+            .iter()
+            .filter(|access| access.mode == Mode::AwaitWrite)
+        {
+            let taker = history.object(access.object).exclusive;
+            if taker != NO_STEP {
+                let owner = events[taker as usize].thread;
+                if owner != thread && !history.precedes_next(taker, owner, thread) {
+                    self.candidates.push(taker);
+                }
+            }
         }
     }
 

@@ -60,7 +60,7 @@ impl Random {
         }
         if self.priorities[at] == 0 {
             // Above all lowered priorities.
-            self.priorities[at] = self.rng.next() | 1 << 63;
+            self.priorities[at] = self.rng.number() | 1 << 63;
         }
         self.priorities[at]
     }

@@ -146,7 +146,8 @@ pub enum Mode {
     Acquire,
     /// Takes it together with other sharers; blocks while somebody holds it exclusively.
     AcquireShared,
-    /// Took it exclusively without ever blocking (`try_lock` that succeeded).
+    /// Took it, or something out of it, without ever blocking (`try_lock`, `try_recv`,
+    /// `try_acquire` of a semaphore that succeeded).
     TryAcquire,
     /// Took it shared without ever blocking (`try_read` that succeeded).
     TryAcquireShared,
@@ -157,8 +158,9 @@ pub enum Mode {
     /// Observes the state once it has changed as awaited; blocks until [`Event::enabler`] (join,
     /// await-reduced spin loads). Reordering it before its enabler is impossible.
     Await,
-    /// Changes the state, once that is possible; blocks until [`Event::enabler`] (recv on a
-    /// channel, park consuming its token). Reordering it before its enabler is impossible. One
+    /// Takes something, once it is there; blocks until [`Event::enabler`] (recv on a channel, park
+    /// consuming its token, a permit of a semaphore). What blocks on two sides is two objects: a
+    /// bounded send takes room and adds an item, a recv takes an item and adds room. Reordering it before its enabler is impossible. One
     /// that is blocked at the end would be possible before the last write it does not follow.
     AwaitWrite,
 }
