@@ -7,7 +7,8 @@
 //!
 //! * A step that never blocks races with the accesses it directly follows.
 //! * Taking a lock races with the last exclusive acquisition, and an exclusive one also with the
-//!   shared acquisitions since; never with a release, which is what enabled it.
+//!   shared acquisitions since; never with a release, which is what enabled it. It also races with
+//!   those who looked at the lock (a failed `try_write` beside readers) since it became free for it.
 //! * An awaiting step is ordered after its enabler, so of the others only later conflicts remain.
 //!   But one that takes something (an item of a channel, a permit) also competes with whoever took
 //!   one last, even if the enabler came after that: it could have had that one.
@@ -20,7 +21,8 @@
 //!   the execution, and instead of a forced time-out that fired meanwhile.
 //!
 //! Candidates that happen before another candidate are dropped: reversing the later one first
-//! leads to an execution in which the earlier race is found again.
+//! leads to an execution in which the earlier race is found again. Shared holders of a lock wanted
+//! exclusively are the exception, since all of them must go.
 
 use super::dependence::{Class, class};
 use super::history::{History, NO_LINK, thread_count};
@@ -42,6 +44,17 @@ pub struct Reversal {
     pub instead_of: StepIndex,
     /// It takes an object exclusively that was held shared: sharers must have left.
     pub excludes_sharers: bool,
+}
+
+/// How an operation stands to those it competes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It ran, or could have.
+    Ordinary,
+    /// A time-out that depends on everything.
+    Forced,
+    /// It could not run where it stands.
+    Blocked,
 }
 
 /// Finds all reversals of one execution. Reused between executions.
@@ -66,7 +79,11 @@ impl Races {
                 &trace.events,
                 event.thread,
                 &event.accesses,
-                event.forced,
+                if event.forced {
+                    Kind::Forced
+                } else {
+                    Kind::Ordinary
+                },
                 row,
             );
             self.races_of_step(trace, event, step as StepIndex);
@@ -84,7 +101,11 @@ impl Races {
                     &trace.events,
                     pending.thread,
                     &competing,
-                    false,
+                    if pending.enabled {
+                        Kind::Ordinary
+                    } else {
+                        Kind::Blocked
+                    },
                     row,
                 );
                 history.close_probe(row);
@@ -102,11 +123,11 @@ impl Races {
         events: &[Event],
         thread: ThreadId,
         accesses: &[Access; 2],
-        forced: bool,
+        kind: Kind,
         row: usize,
     ) {
         self.candidates.clear();
-        if forced {
+        if kind == Kind::Forced {
             for other in 0..history.threads() {
                 if let Some(&last) = history.of_thread(ThreadId(other as u16)).last() {
                     self.candidates.push(last);
@@ -115,7 +136,7 @@ impl Races {
         } else {
             for access in accesses {
                 if access.object != ObjectId::NONE {
-                    self.competitors(history, *access);
+                    self.competitors(history, events, *access, kind);
                 }
             }
         }
@@ -124,11 +145,11 @@ impl Races {
             let other = events[step as usize].thread;
             other != thread && clock[other.0 as usize] < history.index(step)
         });
-        if !forced {
+        if kind != Kind::Forced {
             self.rival_takers(history, events, thread, accesses);
         }
         if self.candidates.len() > 1 {
-            self.drop_dominated(history, events);
+            self.drop_dominated(history, events, accesses);
         }
     }
 
@@ -155,7 +176,7 @@ impl Races {
         }
     }
 
-    fn competitors(&mut self, history: &mut History, access: Access) {
+    fn competitors(&mut self, history: &mut History, events: &[Event], access: Access, kind: Kind) {
         let object = history.object(access.object);
         match access.mode {
             Mode::None => {}
@@ -172,6 +193,20 @@ impl Races {
                     self.candidates.push(link / 2);
                     link = history.next_shared(link);
                 }
+                // Nothing changed since these looked, so it was as free then as it is now.
+                let looked = object.predecessors(access.mode);
+                let mut link = if kind == Kind::Blocked {
+                    NO_LINK
+                } else {
+                    looked
+                };
+                while link != NO_LINK {
+                    let (step, slot) = (link / 2, link as usize % 2);
+                    if events[step as usize].accesses[slot].mode == Mode::Read {
+                        self.candidates.push(step);
+                    }
+                    link = history.next_in_group(link);
+                }
             }
             mode => {
                 let mut link = object.predecessors(mode);
@@ -183,17 +218,18 @@ impl Races {
         }
     }
 
-    fn drop_dominated(&mut self, history: &History, events: &[Event]) {
+    /// A sharer stays: if it holds on until after a later one, only going before both will do.
+    fn drop_dominated(&mut self, history: &History, events: &[Event], accesses: &[Access; 2]) {
         self.candidates.sort_unstable();
         self.candidates.dedup();
         let mut at = 0;
         while at < self.candidates.len() {
             let step = self.candidates[at];
-            let thread = events[step as usize].thread;
-            if self.candidates[at + 1..]
+            let event = &events[step as usize];
+            let dominated = self.candidates[at + 1..]
                 .iter()
-                .any(|&later| history.before(step, thread, later))
-            {
+                .any(|&later| history.before(step, event.thread, later));
+            if dominated && !excludes_sharers(accesses, event) {
                 self.candidates.remove(at);
             } else {
                 at += 1;

@@ -68,6 +68,14 @@ fn random_programs_agree_with_brute_force() {
     assert!(total.programs > 500, "{total:?}");
 }
 
+/// Programs that were wrong once.
+#[test]
+fn programs_that_were_wrong_once() {
+    for (seed, family) in [(1_001_728, Family::Channels), (1_015_286, Family::RwLocks)] {
+        compare(seed, family, Budget::NONE).unwrap();
+    }
+}
+
 #[test]
 fn costly_alternatives_agree_with_brute_force() {
     for limit in 1..3 {
