@@ -71,12 +71,7 @@ impl Backtrack {
         count_preemptions(trace, &mut self.preemptions);
         let mut races = std::mem::take(&mut self.races);
         for reversal in races.find(trace, &mut self.history) {
-            let source = Source {
-                trace,
-                history: &self.history,
-                path: &self.path,
-                budget: options.budget,
-            };
+            let source = Source { trace, history: &self.history, path: &self.path, budget: options.budget };
             self.wanted.clear();
             self.inserter.initials(source, reversal, &mut self.wanted);
             let as_classic = options.reduction == Reduction::Classic;
@@ -104,10 +99,7 @@ impl Backtrack {
             } else {
                 // Of several that would do, the reversing thread itself says most.
                 let thread = reversal.choice.thread;
-                let best = self
-                    .wanted
-                    .iter()
-                    .position(|choice| choice.thread == thread);
+                let best = self.wanted.iter().position(|choice| choice.thread == thread);
                 self.wanted.swap(0, best.unwrap_or(0));
                 self.wanted.truncate(1);
             }
@@ -123,30 +115,15 @@ impl Backtrack {
 
     fn add(&mut self, options: &mut Options, trace: &Trace, reversal: &Reversal, choice: Choice) {
         let step = reversal.at;
-        let source = Source {
-            trace,
-            history: &self.history,
-            path: &self.path,
-            budget: options.budget,
-        };
+        let source = Source { trace, history: &self.history, path: &self.path, budget: options.budget };
         let point = Point::at(&self.tree, source, step);
         let pending = self.recorder.pending(step);
-        let pending = if pending.is_empty() {
-            &trace.pending
-        } else {
-            pending
-        };
-        let next = pending
-            .iter()
-            .find(|pending| pending.thread == choice.thread);
+        let pending = if pending.is_empty() { &trace.pending } else { pending };
+        let next = pending.iter().find(|pending| pending.thread == choice.thread);
         let accesses = next.map_or([Access::NONE; 2], |pending| pending.accesses);
         let chain = [Edge::new(choice, &accesses)];
-        let line = self
-            .tree
-            .branch(point.line, step, step + 1, point.own, &chain, &[]);
-        let running = step
-            .checked_sub(1)
-            .map(|before| trace.events[before as usize].thread);
+        let line = self.tree.branch(point.line, step, step + 1, point.own, &chain, &[]);
+        let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
         let preempts = running.is_some_and(|running| {
             running != choice.thread && pending.iter().any(|p| p.thread == running && p.enabled)
         });
@@ -185,18 +162,15 @@ fn classic(recorder: &Recorder, reversal: &Reversal, wanted: &mut Vec<Choice>) {
     let pending = recorder.pending(reversal.at);
     let thread = reversal.choice.thread;
     let at_the_end = pending.is_empty();
-    let covered = !recorder.asleep(reversal.at, thread)
-        || wanted.iter().any(|choice| choice.thread == thread);
+    let covered =
+        !recorder.asleep(reversal.at, thread) || wanted.iter().any(|choice| choice.thread == thread);
     let possible = pending.iter().any(|p| p.thread == thread && p.enabled);
     wanted.clear();
     if at_the_end || possible && covered {
         wanted.push(reversal.choice);
     } else {
         let enabled = pending.iter().filter(|pending| pending.enabled);
-        wanted.extend(enabled.map(|p| Choice {
-            thread: p.thread,
-            alt: Alt::DEFAULT,
-        }));
+        wanted.extend(enabled.map(|p| Choice { thread: p.thread, alt: Alt::DEFAULT }));
     }
 }
 
@@ -210,17 +184,11 @@ pub(super) struct Point {
 impl Point {
     pub(super) fn at(tree: &Tree, source: Source<'_>, step: StepIndex) -> Point {
         let depth = source.path[1..].partition_point(|&line| tree.start(line) < step);
-        let leaves = source
-            .path
-            .get(depth + 1)
-            .filter(|&&next| tree.start(next) == step);
+        let leaves = source.path.get(depth + 1).filter(|&&next| tree.start(next) == step);
         let own = match leaves {
             Some(&next) => tree.own(next),
             None => source.trace.events.get(step as usize).map(Edge::of),
         };
-        Point {
-            line: source.path[depth],
-            own,
-        }
+        Point { line: source.path[depth], own }
     }
 }

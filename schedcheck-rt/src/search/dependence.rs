@@ -31,12 +31,9 @@ pub const fn class(mode: Mode) -> Class {
         Mode::Read | Mode::Await => Class::Read,
         Mode::Mark => Class::Mark,
         Mode::AcquireShared | Mode::TryAcquireShared | Mode::ReleaseShared => Class::Shared,
-        Mode::None
-        | Mode::Write
-        | Mode::Acquire
-        | Mode::TryAcquire
-        | Mode::Release
-        | Mode::AwaitWrite => Class::Total,
+        Mode::None | Mode::Write | Mode::Acquire | Mode::TryAcquire | Mode::Release | Mode::AwaitWrite => {
+            Class::Total
+        }
     }
 }
 
@@ -48,17 +45,13 @@ pub fn commute(a: Mode, b: Mode) -> bool {
 
 /// Whether an operation of this mode can be blocked by the state of its object.
 pub const fn blocks(mode: Mode) -> bool {
-    matches!(
-        mode,
-        Mode::Acquire | Mode::AcquireShared | Mode::Await | Mode::AwaitWrite
-    )
+    matches!(mode, Mode::Acquire | Mode::AcquireShared | Mode::Await | Mode::AwaitWrite)
 }
 
 /// Whether two operations of different threads depend on each other through their objects.
 pub fn dependent(a: &[Access; 2], b: &[Access; 2]) -> bool {
-    let conflict = |x: Access, y: Access| {
-        x.object == y.object && x.object != ObjectId::NONE && !commute(x.mode, y.mode)
-    };
+    let conflict =
+        |x: Access, y: Access| x.object == y.object && x.object != ObjectId::NONE && !commute(x.mode, y.mode);
     conflict(a[0], b[0]) || conflict(a[0], b[1]) || conflict(a[1], b[0]) || conflict(a[1], b[1])
 }
 
@@ -85,10 +78,7 @@ mod tests {
             for b in modes {
                 assert_eq!(commute(a, b), commute(b, a), "{a:?} {b:?}");
             }
-            assert!(
-                !commute(a, Mode::Write),
-                "{a:?} cannot commute with a write"
-            );
+            assert!(!commute(a, Mode::Write), "{a:?} cannot commute with a write");
         }
         assert!(commute(Mode::Read, Mode::Await));
         assert!(commute(Mode::AcquireShared, Mode::ReleaseShared));
@@ -102,10 +92,7 @@ mod tests {
         assert!(dependent(&on(1, Mode::Write), &on(1, Mode::Read)));
         assert!(!dependent(&on(1, Mode::Write), &on(2, Mode::Write)));
         assert!(!dependent(&[Access::NONE; 2], &[Access::NONE; 2]));
-        let two = [
-            Access::new(ObjectId(1), Mode::Read),
-            Access::new(ObjectId(2), Mode::Write),
-        ];
+        let two = [Access::new(ObjectId(1), Mode::Read), Access::new(ObjectId(2), Mode::Write)];
         assert!(dependent(&two, &on(2, Mode::Read)));
     }
 }

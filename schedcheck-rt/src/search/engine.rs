@@ -19,9 +19,7 @@ pub struct Order<'a> {
 
 impl fmt::Debug for Order<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Order")
-            .field("plan", self.plan)
-            .finish_non_exhaustive()
+        f.debug_struct("Order").field("plan", self.plan).finish_non_exhaustive()
     }
 }
 
@@ -89,30 +87,20 @@ impl Search {
             (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new(options.seed)),
             (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
         };
-        Search {
-            options,
-            strategy,
-            stats: Stats::default(),
-            seen: FxHashSet::default(),
-        }
+        Search { options, strategy, stats: Stats::default(), seen: FxHashSet::default() }
     }
 
     /// What to execute next; `None` when everything asked for is covered.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an order borrows from the search"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "an order borrows from the search")]
     pub fn next(&mut self) -> Option<Order<'_>> {
         match &mut self.strategy {
             Strategy::Optimal(optimal) => optimal.next(&self.options),
-            Strategy::Backtrack(backtrack) => backtrack.next().map(|(plan, guide)| Order {
-                plan,
-                guide: Some(guide),
-            }),
-            Strategy::Enumerate(enumerate) => enumerate.next().map(|(plan, guide)| Order {
-                plan,
-                guide: Some(guide),
-            }),
+            Strategy::Backtrack(backtrack) => {
+                backtrack.next().map(|(plan, guide)| Order { plan, guide: Some(guide) })
+            }
+            Strategy::Enumerate(enumerate) => {
+                enumerate.next().map(|(plan, guide)| Order { plan, guide: Some(guide) })
+            }
         }
     }
 
@@ -141,10 +129,7 @@ impl Search {
         let (pending, bytes) = self.size();
         self.stats.peak_pending = self.stats.peak_pending.max(pending);
         self.stats.peak_bytes = self.stats.peak_bytes.max(bytes);
-        Learned {
-            signature,
-            new_trace,
-        }
+        Learned { signature, new_trace }
     }
 
     fn size(&self) -> (usize, usize) {
@@ -161,18 +146,14 @@ impl Search {
         let (progress, bound_done) = match &self.strategy {
             Strategy::Optimal(optimal) => (Some(&optimal.progress), None),
             Strategy::Backtrack(_) => (None, None),
-            Strategy::Enumerate(enumerate) => {
-                (Some(&enumerate.progress), enumerate.progress.bound_done())
-            }
+            Strategy::Enumerate(enumerate) => (Some(&enumerate.progress), enumerate.progress.bound_done()),
         };
         Stats {
             pending,
             complete: pending == 0,
             bound_done,
             estimate: progress.and_then(|progress| progress.estimate(pending)),
-            levels: progress
-                .map(|progress| progress.levels.clone())
-                .unwrap_or_default(),
+            levels: progress.map(|progress| progress.levels.clone()).unwrap_or_default(),
             ..self.stats.clone()
         }
     }

@@ -94,8 +94,7 @@ impl Enumerate {
         count_preemptions(trace, &mut self.preemptions);
         let reversals = self.races.find(trace, &mut self.history);
         self.asked_for.clear();
-        self.asked_for
-            .extend(reversals.iter().map(|r| (r.at, r.choice.thread)));
+        self.asked_for.extend(reversals.iter().map(|r| (r.at, r.choice.thread)));
         self.asked_for.sort_unstable();
         self.expand(options, trace);
         self.progress.finish();
@@ -135,15 +134,7 @@ impl Enumerate {
         };
         if event.alt == Alt::DEFAULT {
             for alt in (1..event.free_alts).map(Alt) {
-                self.add(
-                    options,
-                    trace,
-                    step,
-                    Choice {
-                        thread: event.thread,
-                        alt,
-                    },
-                );
+                self.add(options, trace, step, Choice { thread: event.thread, alt });
             }
         }
     }
@@ -152,25 +143,13 @@ impl Enumerate {
     fn others(&mut self, options: &mut Options, trace: &Trace, step: StepIndex) {
         let done = trace.events.get(step as usize);
         let spent = spent(&trace.events[..step as usize]);
-        let limits = [
-            options.budget.spurious,
-            options.budget.timeouts,
-            options.budget.weak_failures,
-        ];
+        let limits = [options.budget.spurious, options.budget.timeouts, options.budget.weak_failures];
         let count = self.pending_at(trace, step).len();
         for at in 0..count {
             let pending = self.pending_at(trace, step)[at];
             let thread = pending.thread;
             if pending.enabled && done.is_some_and(|event| event.thread != thread) {
-                self.add(
-                    options,
-                    trace,
-                    step,
-                    Choice {
-                        thread,
-                        alt: Alt::DEFAULT,
-                    },
-                );
+                self.add(options, trace, step, Choice { thread, alt: Alt::DEFAULT });
             }
             for alt in pending.costly_alts.alternatives() {
                 let choice = Choice { thread, alt };
@@ -183,18 +162,12 @@ impl Enumerate {
     }
 
     fn pending_at<'a>(&'a self, trace: &'a Trace, step: StepIndex) -> &'a [Pending] {
-        if (step as usize) < trace.events.len() {
-            self.recorder.pending(step)
-        } else {
-            &trace.pending
-        }
+        if (step as usize) < trace.events.len() { self.recorder.pending(step) } else { &trace.pending }
     }
 
     fn add(&mut self, options: &mut Options, trace: &Trace, step: StepIndex, choice: Choice) {
         let pending = self.pending_at(trace, step);
-        let running = step
-            .checked_sub(1)
-            .map(|before| trace.events[before as usize].thread);
+        let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
         let preempts = running.is_some_and(|running| {
             running != choice.thread && pending.iter().any(|p| p.thread == running && p.enabled)
         });
@@ -202,31 +175,19 @@ impl Enumerate {
         if options.bound.is_some_and(|bound| preemptions > bound) {
             return;
         }
-        let next = pending
-            .iter()
-            .find(|pending| pending.thread == choice.thread);
+        let next = pending.iter().find(|pending| pending.thread == choice.thread);
         let accesses = next.map_or([Access::NONE; 2], |pending| pending.accesses);
         let (path, history) = (&self.path, &self.history);
-        let source = Source {
-            trace,
-            history,
-            path,
-            budget: options.budget,
-        };
+        let source = Source { trace, history, path, budget: options.budget };
         let point = Point::at(&self.tree, source, step);
         let chain = [Edge::new(choice, &accesses)];
-        let line = self
-            .tree
-            .branch(point.line, step, step + 1, point.own, &chain, &[]);
+        let line = self.tree.branch(point.line, step, step + 1, point.own, &chain, &[]);
         let candidate = Candidate {
             trace,
             step,
             choice,
             preemptions,
-            redundant: self
-                .asked_for
-                .binary_search(&(step, choice.thread))
-                .is_err(),
+            redundant: self.asked_for.binary_search(&(step, choice.thread)).is_err(),
             conservative: false,
             asleep: preempts && self.recorder.asleep(step, choice.thread),
         };

@@ -19,10 +19,7 @@ pub(super) struct Fringe<T> {
 
 impl<T> Fringe<T> {
     pub(super) fn new() -> Self {
-        Fringe {
-            bins: BTreeMap::new(),
-            len: 0,
-        }
+        Fringe { bins: BTreeMap::new(), len: 0 }
     }
 
     pub(super) fn push(&mut self, rank: Rank, item: T) {

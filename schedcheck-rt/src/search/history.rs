@@ -43,11 +43,7 @@ impl ObjectHistory {
     /// The chain of accesses that one of `mode` directly follows.
     pub(super) fn predecessors(&self, mode: Mode) -> u32 {
         let class = class(mode);
-        if class != Class::Total && class == self.class {
-            self.previous
-        } else {
-            self.current
-        }
+        if class != Class::Total && class == self.class { self.previous } else { self.current }
     }
 }
 
@@ -79,8 +75,7 @@ impl History {
         self.chain.clear();
         self.shared_chain.clear();
         self.by_thread.iter_mut().for_each(Vec::clear);
-        self.by_thread
-            .resize_with(threads.max(self.by_thread.len()), Vec::new);
+        self.by_thread.resize_with(threads.max(self.by_thread.len()), Vec::new);
         self.generation = self.generation.wrapping_add(1);
         self.barrier = NO_STEP;
         self.signatures.clear();
@@ -211,23 +206,16 @@ impl History {
     fn join(&mut self, row: usize, step: StepIndex) {
         let from = step as usize * self.threads;
         let (done, open) = self.clocks.split_at_mut(row);
-        for (mine, theirs) in open[..self.threads]
-            .iter_mut()
-            .zip(&done[from..from + self.threads])
-        {
+        for (mine, theirs) in open[..self.threads].iter_mut().zip(&done[from..from + self.threads]) {
             *mine = (*mine).max(*theirs);
         }
     }
 
     fn fingerprint(&self, step: StepIndex, event: &Event) -> u64 {
         let start = u64::from(event.thread.0) << 32 | u64::from(event.alt.0) << 16;
-        let sum = self
-            .clock(step)
-            .iter()
-            .enumerate()
-            .fold(start, |sum, (thread, &count)| {
-                sum.wrapping_add(mix(thread as u64 + 1).wrapping_mul(u64::from(count)))
-            });
+        let sum = self.clock(step).iter().enumerate().fold(start, |sum, (thread, &count)| {
+            sum.wrapping_add(mix(thread as u64 + 1).wrapping_mul(u64::from(count)))
+        });
         mix(sum)
     }
 
@@ -261,9 +249,7 @@ impl History {
     pub(super) fn precedes_next(&self, step: StepIndex, owner: ThreadId, thread: ThreadId) -> bool {
         let mine = self.of_thread(thread).last().copied();
         let barrier = Some(self.barrier).filter(|&barrier| barrier != NO_STEP);
-        mine.into_iter()
-            .chain(barrier)
-            .any(|before| self.before(step, owner, before))
+        mine.into_iter().chain(barrier).any(|before| self.before(step, owner, before))
     }
 
     /// The row of an open probe or step.
@@ -305,9 +291,7 @@ fn place(object: ObjectId) -> (usize, usize) {
 pub fn thread_count(trace: &Trace) -> usize {
     let ran = trace.events.iter().map(|event| event.thread.0);
     let waits = trace.pending.iter().map(|pending| pending.thread.0);
-    ran.chain(waits)
-        .max()
-        .map_or(0, |largest| largest as usize + 1)
+    ran.chain(waits).max().map_or(0, |largest| largest as usize + 1)
 }
 
 /// A good 64-bit mixing function (the finaliser of splitmix64).
@@ -331,10 +315,7 @@ mod tests {
 
     fn signature(events: &[Event]) -> u64 {
         let mut history = History::default();
-        history.read(&Trace {
-            events: events.to_vec(),
-            ..Trace::default()
-        });
+        history.read(&Trace { events: events.to_vec(), ..Trace::default() });
         history.signature()
     }
 
@@ -355,15 +336,8 @@ mod tests {
     #[test]
     fn a_read_follows_the_write_and_not_the_other_reads() {
         let mut history = History::default();
-        let events = [
-            event(0, 0, Mode::Write),
-            event(1, 0, Mode::Read),
-            event(2, 0, Mode::Read),
-        ];
-        history.read(&Trace {
-            events: events.to_vec(),
-            ..Trace::default()
-        });
+        let events = [event(0, 0, Mode::Write), event(1, 0, Mode::Read), event(2, 0, Mode::Read)];
+        history.read(&Trace { events: events.to_vec(), ..Trace::default() });
         assert_eq!(history.clock(2), [1, 0, 1]);
     }
 
@@ -373,10 +347,7 @@ mod tests {
         let mut forced = event(1, 1, Mode::Write);
         forced.forced = true;
         let events = [event(0, 0, Mode::Read), forced, event(2, 2, Mode::Read)];
-        history.read(&Trace {
-            events: events.to_vec(),
-            ..Trace::default()
-        });
+        history.read(&Trace { events: events.to_vec(), ..Trace::default() });
         assert_eq!(history.clock(1), [1, 1, 0]);
         assert_eq!(history.clock(2), [1, 1, 1]);
     }

@@ -1,8 +1,8 @@
 //! The search over schedules: plans in, traces out. Pure: no threads, clocks, I/O, globals.
 //!
 //! [`engine::Search`] is what a caller uses; [`step`] is the language it speaks. An unbounded
-//! search executes each happens-before class once ([`wakeup`] says why in any order), a bounded one
-//! every class within the bound ([`enumerate`]).
+//! search executes each happens-before class once (`wakeup.rs` says why in any order), a bounded one
+//! every class within the bound (`enumerate.rs`).
 mod backtrack;
 pub mod dependence;
 pub mod engine;
@@ -29,3 +29,6 @@ mod models;
 pub mod soak;
 #[cfg(test)]
 mod tests;
+
+pub use engine::{Learned, Order, Search, Stats};
+pub use options::{Options, Reduction};

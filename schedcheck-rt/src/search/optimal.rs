@@ -70,20 +70,14 @@ impl Optimal {
             self.seeds.restart(self.length);
             self.plan.deltas.clear();
             self.plan.prefix = 0;
-            return Some(Order {
-                plan: &self.plan,
-                guide: Some(&mut self.seeds),
-            });
+            return Some(Order { plan: &self.plan, guide: Some(&mut self.seeds) });
         }
         let (line, preemptions) = self.fringe.pop()?;
         self.progress.start(preemptions);
         self.current = Some(line);
         self.tree.path(line, &mut self.path);
         self.tree.plan(&self.path, &mut self.plan);
-        Some(Order {
-            plan: &self.plan,
-            guide: None,
-        })
+        Some(Order { plan: &self.plan, guide: None })
     }
 
     /// Takes in the execution of the plan given out last.
@@ -113,15 +107,8 @@ impl Optimal {
         if trace.end != End::Passed {
             return;
         }
-        let source = Source {
-            trace,
-            history: &self.history,
-            path: &[ROOT],
-            budget: options.budget,
-        };
-        let line = self
-            .inserter
-            .adopt(&mut self.tree, source, self.root, &mut self.order);
+        let source = Source { trace, history: &self.history, path: &[ROOT], budget: options.budget };
+        let line = self.inserter.adopt(&mut self.tree, source, self.root, &mut self.order);
         let Some(line) = line else { return };
         let mut adopted = std::mem::take(&mut self.adopted);
         reorder(trace, &self.order, &mut adopted);
@@ -136,27 +123,18 @@ impl Optimal {
         count_preemptions(trace, &mut self.preemptions);
         let reversals = self.races.find(trace, &mut self.history);
         for reversal in reversals {
-            let source = Source {
-                trace,
-                history: &self.history,
-                path: &self.path,
-                budget: options.budget,
-            };
+            let source = Source { trace, history: &self.history, path: &self.path, budget: options.budget };
             let before = self.preemptions[reversal.at as usize];
-            let branch = self
-                .inserter
-                .reverse(&mut self.tree, source, reversal, before);
+            let branch = self.inserter.reverse(&mut self.tree, source, reversal, before);
             let Some(branch) = branch else { continue };
-            let releases =
-                |access: &Access| matches!(access.mode, Mode::Release | Mode::ReleaseShared);
+            let releases = |access: &Access| matches!(access.mode, Mode::Release | Mode::ReleaseShared);
             let candidate = Candidate {
                 trace,
                 step: branch.step,
                 choice: branch.first,
                 preemptions: branch.preemptions,
                 redundant: false,
-                conservative: reversal.instead_of == NO_STEP
-                    || reversal.accesses.iter().any(releases),
+                conservative: reversal.instead_of == NO_STEP || reversal.accesses.iter().any(releases),
                 asleep: false,
             };
             let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);

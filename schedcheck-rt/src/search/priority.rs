@@ -89,15 +89,9 @@ impl fmt::Debug for Priority {
 /// # Errors
 /// Says which name is wrong and which ones there are.
 pub fn parse(list: &str) -> Result<Vec<Priority>, String> {
-    let priorities: Vec<_> = list
-        .split(',')
-        .map(|name| parse_one(name.trim()))
-        .collect::<Result<_, _>>()?;
+    let priorities: Vec<_> = list.split(',').map(|name| parse_one(name.trim())).collect::<Result<_, _>>()?;
     if priorities.len() > MAX_PRIORITIES {
-        return Err(format!(
-            "at most {MAX_PRIORITIES} priorities can be combined, not {}",
-            priorities.len()
-        ));
+        return Err(format!("at most {MAX_PRIORITIES} priorities can be combined, not {}", priorities.len()));
     }
     Ok(priorities)
 }
@@ -109,15 +103,11 @@ fn parse_one(name: &str) -> Result<Priority, String> {
     };
     let plain = |priority: Priority| match argument {
         None => Ok(priority),
-        Some(argument) => Err(format!(
-            "priority `{kind}` takes no argument, but `:{argument}` was given"
-        )),
+        Some(argument) => Err(format!("priority `{kind}` takes no argument, but `:{argument}` was given")),
     };
     let named = |what: &str| match argument.filter(|argument| !argument.is_empty()) {
         Some(argument) => Ok(argument.to_owned()),
-        None => Err(format!(
-            "priority `{kind}` needs a {what}, as in `{kind}:NAME`"
-        )),
+        None => Err(format!("priority `{kind}` needs a {what}, as in `{kind}:NAME`")),
     };
     match kind {
         "pb" => plain(Priority::Preemptions),
@@ -128,16 +118,13 @@ fn parse_one(name: &str) -> Result<Priority, String> {
         "bfs" => plain(Priority::Shallowest),
         "rand" => {
             let seed = argument.unwrap_or("0");
-            let seed: u64 = seed
-                .parse()
-                .map_err(|_| format!("the seed of `rand` must be a number, not `{seed}`"))?;
+            let seed: u64 =
+                seed.parse().map_err(|_| format!("the seed of `rand` must be a number, not `{seed}`"))?;
             Ok(Priority::Random(Rng::new(seed)))
         }
         "method" => named("method").map(Priority::Method),
         "var" => named("variable").map(Priority::Variable),
-        _ => Err(format!(
-            "unknown priority `{name}`; there are {NAMES}, combined by commas"
-        )),
+        _ => Err(format!("unknown priority `{name}`; there are {NAMES}, combined by commas")),
     }
 }
 
@@ -175,11 +162,7 @@ impl Priority {
             }),
             Priority::Variable(name) => involved(candidate, |trace, step| {
                 let accesses = trace.events[step].accesses;
-                places.is_some_and(|p| {
-                    accesses
-                        .iter()
-                        .any(|access| p.is_named(access.object, name))
-                })
+                places.is_some_and(|p| accesses.iter().any(|access| p.is_named(access.object, name)))
             }),
             Priority::Custom(function) => function.rank(candidate),
         }
@@ -191,10 +174,7 @@ fn involved(candidate: &Candidate<'_>, matches: impl Fn(&Trace, usize) -> bool) 
     let events = &candidate.trace.events;
     let step = candidate.step as usize;
     let preempted = step < events.len() && matches(candidate.trace, step);
-    let later = events
-        .iter()
-        .skip(step)
-        .position(|event| event.thread == candidate.choice.thread);
+    let later = events.iter().skip(step).position(|event| event.thread == candidate.choice.thread);
     let preempting = later.is_some_and(|offset| matches(candidate.trace, step + offset));
     2 - i32::from(preempted) - i32::from(preempting)
 }

@@ -79,11 +79,7 @@ impl Races {
                 &trace.events,
                 event.thread,
                 &event.accesses,
-                if event.forced {
-                    Kind::Forced
-                } else {
-                    Kind::Ordinary
-                },
+                if event.forced { Kind::Forced } else { Kind::Ordinary },
                 row,
             );
             self.races_of_step(trace, event, step as StepIndex);
@@ -101,11 +97,7 @@ impl Races {
                     &trace.events,
                     pending.thread,
                     &competing,
-                    if pending.enabled {
-                        Kind::Ordinary
-                    } else {
-                        Kind::Blocked
-                    },
+                    if pending.enabled { Kind::Ordinary } else { Kind::Blocked },
                     row,
                 );
                 history.close_probe(row);
@@ -162,10 +154,7 @@ impl Races {
         thread: ThreadId,
         accesses: &[Access; 2],
     ) {
-        for access in accesses
-            .iter()
-            .filter(|access| access.mode == Mode::AwaitWrite)
-        {
+        for access in accesses.iter().filter(|access| access.mode == Mode::AwaitWrite) {
             let taker = history.object(access.object).exclusive;
             if taker != NO_STEP {
                 let owner = events[taker as usize].thread;
@@ -184,22 +173,14 @@ impl Races {
                 if object.exclusive != NO_STEP {
                     self.candidates.push(object.exclusive);
                 }
-                let mut link = if access.mode == Mode::Acquire {
-                    object.shared
-                } else {
-                    NO_LINK
-                };
+                let mut link = if access.mode == Mode::Acquire { object.shared } else { NO_LINK };
                 while link != NO_LINK {
                     self.candidates.push(link / 2);
                     link = history.next_shared(link);
                 }
                 // Nothing changed since these looked, so it was as free then as it is now.
                 let looked = object.predecessors(access.mode);
-                let mut link = if kind == Kind::Blocked {
-                    NO_LINK
-                } else {
-                    looked
-                };
+                let mut link = if kind == Kind::Blocked { NO_LINK } else { looked };
                 while link != NO_LINK {
                     let (step, slot) = (link / 2, link as usize % 2);
                     if events[step as usize].accesses[slot].mode == Mode::Read {
@@ -226,9 +207,8 @@ impl Races {
         while at < self.candidates.len() {
             let step = self.candidates[at];
             let event = &events[step as usize];
-            let dominated = self.candidates[at + 1..]
-                .iter()
-                .any(|&later| history.before(step, event.thread, later));
+            let dominated =
+                self.candidates[at + 1..].iter().any(|&later| history.before(step, event.thread, later));
             if dominated && !excludes_sharers(accesses, event) {
                 self.candidates.remove(at);
             } else {
@@ -244,15 +224,8 @@ impl Races {
             let alt = if costly { event.alt } else { Alt::DEFAULT };
             self.found.push(Reversal {
                 at,
-                choice: Choice {
-                    thread: event.thread,
-                    alt,
-                },
-                accesses: if costly {
-                    event.accesses
-                } else {
-                    predict(event, first)
-                },
+                choice: Choice { thread: event.thread, alt },
+                accesses: if costly { event.accesses } else { predict(event, first) },
                 enabler: event.enabler,
                 instead_of: step,
                 excludes_sharers: excludes_sharers(&event.accesses, first),
@@ -264,10 +237,7 @@ impl Races {
         for &at in &self.candidates {
             self.found.push(Reversal {
                 at,
-                choice: Choice {
-                    thread: pending.thread,
-                    alt: Alt::DEFAULT,
-                },
+                choice: Choice { thread: pending.thread, alt: Alt::DEFAULT },
                 accesses: pending.accesses,
                 enabler: NO_STEP,
                 instead_of: NO_STEP,
@@ -280,10 +250,7 @@ impl Races {
         for (step, event) in trace.events.iter().enumerate() {
             let step = step as StepIndex;
             if event.free_alts > 1 && event.alt.budget().is_none() {
-                for alt in (0..event.free_alts)
-                    .map(Alt)
-                    .filter(|&alt| alt != event.alt)
-                {
+                for alt in (0..event.free_alts).map(Alt).filter(|&alt| alt != event.alt) {
                     self.found.push(instead(step, event, alt, event.accesses));
                 }
             }
@@ -291,11 +258,7 @@ impl Races {
                 continue;
             }
             if event.enabler == NO_STEP {
-                for alt in event
-                    .costly_alts
-                    .alternatives()
-                    .filter(|&alt| alt != event.alt)
-                {
+                for alt in event.costly_alts.alternatives().filter(|&alt| alt != event.alt) {
                     let accesses = costly_accesses(alt, &event.accesses);
                     self.found.push(instead(step, event, alt, accesses));
                 }
@@ -313,15 +276,8 @@ impl Races {
         for pending in &trace.pending {
             for alt in pending.costly_alts.alternatives() {
                 let accesses = costly_accesses(alt, &pending.accesses);
-                let choice = Choice {
-                    thread: pending.thread,
-                    alt,
-                };
-                self.found.push(never_executed(
-                    trace.events.len() as StepIndex,
-                    choice,
-                    accesses,
-                ));
+                let choice = Choice { thread: pending.thread, alt };
+                self.found.push(never_executed(trace.events.len() as StepIndex, choice, accesses));
             }
         }
         for forced in 0..self.forced.len() {
@@ -332,10 +288,7 @@ impl Races {
     /// Other waits that could have ended where a time-out was forced.
     fn instead_of_forced(&mut self, trace: &Trace, history: &History, step: StepIndex) {
         let fired = trace.events[step as usize].thread;
-        for thread in (0..history.threads() as u16)
-            .map(ThreadId)
-            .filter(|&t| t != fired)
-        {
+        for thread in (0..history.threads() as u16).map(ThreadId).filter(|&t| t != fired) {
             let steps = history.of_thread(thread);
             let next = steps.partition_point(|&other| other < step);
             let (kinds, accesses) = match steps.get(next) {
@@ -347,22 +300,14 @@ impl Races {
                     };
                     (event.costly_alts, [cause.accesses[0], Access::NONE])
                 }
-                None => match trace
-                    .pending
-                    .iter()
-                    .find(|pending| pending.thread == thread)
-                {
+                None => match trace.pending.iter().find(|pending| pending.thread == thread) {
                     Some(pending) => (pending.costly_alts, pending.accesses),
                     None => continue,
                 },
             };
             for alt in kinds.alternatives() {
                 let choice = Choice { thread, alt };
-                self.found.push(never_executed(
-                    step,
-                    choice,
-                    costly_accesses(alt, &accesses),
-                ));
+                self.found.push(never_executed(step, choice, costly_accesses(alt, &accesses)));
             }
         }
     }
@@ -371,10 +316,7 @@ impl Races {
 /// What blocks an awaiting operation is a change, never somebody else's look at it.
 fn blocked_access(access: Access) -> Access {
     match access.mode {
-        Mode::AwaitWrite => Access {
-            mode: Mode::Await,
-            ..access
-        },
+        Mode::AwaitWrite => Access { mode: Mode::Await, ..access },
         _ => access,
     }
 }
@@ -382,10 +324,7 @@ fn blocked_access(access: Access) -> Access {
 fn instead(step: StepIndex, event: &Event, alt: Alt, accesses: [Access; 2]) -> Reversal {
     Reversal {
         at: step,
-        choice: Choice {
-            thread: event.thread,
-            alt,
-        },
+        choice: Choice { thread: event.thread, alt },
         accesses,
         enabler: event.enabler,
         instead_of: step,
@@ -394,14 +333,7 @@ fn instead(step: StepIndex, event: &Event, alt: Alt, accesses: [Access; 2]) -> R
 }
 
 fn never_executed(at: StepIndex, choice: Choice, accesses: [Access; 2]) -> Reversal {
-    Reversal {
-        at,
-        choice,
-        accesses,
-        enabler: NO_STEP,
-        instead_of: NO_STEP,
-        excludes_sharers: false,
-    }
+    Reversal { at, choice, accesses, enabler: NO_STEP, instead_of: NO_STEP, excludes_sharers: false }
 }
 
 /// Whether the thread of `step` was already waiting when the step's enabler came.
@@ -428,11 +360,7 @@ fn excludes_sharers(accesses: &[Access; 2], first: &Event) -> bool {
 /// The accesses of a costly alternative: a weak failure observes, giving up a wait changes the
 /// queue.
 fn costly_accesses(alt: Alt, accesses: &[Access; 2]) -> [Access; 2] {
-    let mode = if alt == Alt::WEAK_FAILURE {
-        Mode::Read
-    } else {
-        Mode::Write
-    };
+    let mode = if alt == Alt::WEAK_FAILURE { Mode::Read } else { Mode::Write };
     accesses.map(|access| match access.object {
         ObjectId::NONE => Access::NONE,
         object => Access::new(object, mode),
@@ -446,10 +374,7 @@ fn costly_accesses(alt: Alt, accesses: &[Access; 2]) -> [Access; 2] {
 fn predict(second: &Event, first: &Event) -> [Access; 2] {
     let mut accesses = second.accesses;
     let object = accesses[0].object;
-    let touched = first
-        .accesses
-        .iter()
-        .position(|access| access.object == object);
+    let touched = first.accesses.iter().position(|access| access.object == object);
     let (Some(slot), false) = (touched, second.reads_when == ReadsWhen::Never) else {
         return accesses;
     };
@@ -461,8 +386,7 @@ fn predict(second: &Event, first: &Event) -> [Access; 2] {
     let reads = match (slot, class(first.accesses[slot].mode)) {
         (0, Class::Read | Class::Total) => reads_when(first.before),
         (0, Class::Shared) => {
-            first.accesses[0].mode == Mode::ReleaseShared
-                && second.reads_when == ReadsWhen::StateIsNot(0)
+            first.accesses[0].mode == Mode::ReleaseShared && second.reads_when == ReadsWhen::StateIsNot(0)
         }
         _ => false,
     };

@@ -66,21 +66,11 @@ impl Recorder {
             let mine = |thread: ThreadId| thread == edge.thread;
             // Alternatives of one thread are created as one: who came before the first of them
             // sleeps for all of them, and so does nobody who came between.
-            let before = tree
-                .own(line)
-                .into_iter()
-                .chain(edges)
-                .take_while(|e| !mine(e.thread));
-            let required = before
-                .filter(|edge| !edge.optional())
-                .map(|edge| edge.thread);
+            let before = tree.own(line).into_iter().chain(edges).take_while(|e| !mine(e.thread));
+            let required = before.filter(|edge| !edge.optional()).map(|edge| edge.thread);
             self.siblings.extend(required);
             let siblings = (from, self.siblings.len() as u32);
-            self.turns.push(Turn {
-                step,
-                choice: edge.choice(),
-                siblings,
-            });
+            self.turns.push(Turn { step, choice: edge.choice(), siblings });
         }
     }
 
@@ -103,37 +93,23 @@ fn slice<'a, T>(all: &'a [T], from: &[u32], step: StepIndex) -> &'a [T] {
     let Some(&start) = from.get(step as usize) else {
         return &[];
     };
-    let end = from
-        .get(step as usize + 1)
-        .map_or(all.len(), |&end| end as usize);
+    let end = from.get(step as usize + 1).map_or(all.len(), |&end| end as usize);
     &all[start as usize..end]
 }
 
 impl Guide for Recorder {
-    fn choose(
-        &mut self,
-        step: StepIndex,
-        running: Option<ThreadId>,
-        pending: &[Pending],
-    ) -> Decision {
+    fn choose(&mut self, step: StepIndex, running: Option<ThreadId>, pending: &[Pending]) -> Decision {
         self.pending_from.push(self.pending.len() as u32);
         self.pending.extend_from_slice(pending);
         self.slept_from.push(self.slept.len() as u32);
-        self.slept
-            .extend(self.asleep.iter().map(|asleep| asleep.thread));
-        let turn = self
-            .turns
-            .binary_search_by_key(&step, |turn| turn.step)
-            .ok();
+        self.slept.extend(self.asleep.iter().map(|asleep| asleep.thread));
+        let turn = self.turns.binary_search_by_key(&step, |turn| turn.step).ok();
         if let Some(turn) = turn.map(|at| self.turns[at]) {
             let (from, to) = turn.siblings;
             for &thread in &self.siblings[from as usize..to as usize] {
                 let next = pending.iter().find(|pending| pending.thread == thread);
                 if let Some(next) = next.filter(|_| !self.sleeps(thread)) {
-                    self.asleep.push(Asleep {
-                        thread,
-                        accesses: next.accesses,
-                    });
+                    self.asleep.push(Asleep { thread, accesses: next.accesses });
                 }
             }
             return Decision::Take(turn.choice);
@@ -142,15 +118,9 @@ impl Guide for Recorder {
             return Decision::Default;
         }
         let awake = |p: &&Pending| p.enabled && !self.sleeps(p.thread);
-        let on = pending
-            .iter()
-            .filter(awake)
-            .find(|p| Some(p.thread) == running);
+        let on = pending.iter().filter(awake).find(|p| Some(p.thread) == running);
         match on.or_else(|| pending.iter().find(awake)) {
-            Some(next) => Decision::Take(Choice {
-                thread: next.thread,
-                alt: Alt::DEFAULT,
-            }),
+            Some(next) => Decision::Take(Choice { thread: next.thread, alt: Alt::DEFAULT }),
             None if pending.iter().any(|p| p.enabled) => {
                 self.blocked = true;
                 Decision::Stop
@@ -163,9 +133,7 @@ impl Guide for Recorder {
         // Whether giving up a wait is forced depends on everybody, so it wakes everybody.
         let optional = event.alt.budget().is_some();
         self.asleep.retain(|asleep| {
-            !optional
-                && asleep.thread != event.thread
-                && !dependent(&asleep.accesses, &event.accesses)
+            !optional && asleep.thread != event.thread && !dependent(&asleep.accesses, &event.accesses)
         });
     }
 }

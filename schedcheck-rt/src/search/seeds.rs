@@ -67,17 +67,10 @@ impl Random {
 }
 
 impl Guide for Random {
-    fn choose(
-        &mut self,
-        step: StepIndex,
-        running: Option<ThreadId>,
-        pending: &[Pending],
-    ) -> Decision {
+    fn choose(&mut self, step: StepIndex, running: Option<ThreadId>, pending: &[Pending]) -> Decision {
         if self.way == Way::Pct
-            && let (Some(rank), Some(running)) = (
-                self.changes.iter().position(|&change| change == step),
-                running,
-            )
+            && let (Some(rank), Some(running)) =
+                (self.changes.iter().position(|&change| change == step), running)
         {
             self.priority(running);
             self.priorities[running.0 as usize] = rank as u64 + 1;
@@ -87,19 +80,12 @@ impl Guide for Random {
         let enabled = pending.iter().filter(|pending| pending.enabled);
         let count = enabled.clone().count();
         let chosen = if self.way == Way::Walk {
-            if count == 0 {
-                None
-            } else {
-                enabled.clone().nth(self.rng.below(count))
-            }
+            if count == 0 { None } else { enabled.clone().nth(self.rng.below(count)) }
         } else {
             enabled.max_by_key(|pending| self.priority(pending.thread))
         };
         match chosen {
-            Some(next) => Decision::Take(Choice {
-                thread: next.thread,
-                alt: Alt::DEFAULT,
-            }),
+            Some(next) => Decision::Take(Choice { thread: next.thread, alt: Alt::DEFAULT }),
             None => Decision::Default,
         }
     }
@@ -109,9 +95,7 @@ impl Guide for Random {
             return;
         }
         for at in 0..self.pending.len() {
-            let Pending {
-                thread, accesses, ..
-            } = self.pending[at];
+            let Pending { thread, accesses, .. } = self.pending[at];
             let redraw = thread == event.thread || dependent(&accesses, &event.accesses);
             if redraw && let Some(priority) = self.priorities.get_mut(thread.0 as usize) {
                 *priority = 0;

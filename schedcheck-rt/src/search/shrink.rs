@@ -39,10 +39,7 @@ pub fn minimise(trace: &Trace) -> Option<(Plan, u32)> {
     best.insert((start.clone(), nobody), (0, 0));
     open.push((Reverse((0, 0)), 0, start, nobody));
     while let Some((Reverse(cost), done, cut, last)) = open.pop() {
-        if best
-            .get(&(cut.clone(), last))
-            .is_some_and(|&known| known < cost)
-        {
+        if best.get(&(cut.clone(), last)).is_some_and(|&known| known < cost) {
             continue;
         }
         if done == trace.events.len() {
@@ -63,10 +60,7 @@ pub fn minimise(trace: &Trace) -> Option<(Plan, u32)> {
                 continue;
             }
             let switched = u32::from(last != nobody && last != thread);
-            let cost = (
-                cost.0 + u32::from(goes_on && last != thread),
-                cost.1 + switched,
-            );
+            let cost = (cost.0 + u32::from(goes_on && last != thread), cost.1 + switched);
             let mut next = cut.clone();
             next[at] += 1;
             let key = (next, thread);
@@ -82,12 +76,8 @@ pub fn minimise(trace: &Trace) -> Option<(Plan, u32)> {
 
 /// Whether the next operation of a thread, executed or not, is not blocked at a cut.
 fn could_run(trace: &Trace, history: &History, cut: &Cut, thread: ThreadId) -> bool {
-    let passed =
-        |step: StepIndex| history.index(step) <= cut[trace.events[step as usize].thread.0 as usize];
-    let accesses = match history
-        .of_thread(thread)
-        .get(cut[thread.0 as usize] as usize)
-    {
+    let passed = |step: StepIndex| history.index(step) <= cut[trace.events[step as usize].thread.0 as usize];
+    let accesses = match history.of_thread(thread).get(cut[thread.0 as usize] as usize) {
         Some(&step) => {
             let event = &trace.events[step as usize];
             if event.forced || event.enabler != NO_STEP && !passed(event.enabler) {
@@ -107,29 +97,26 @@ fn could_run(trace: &Trace, history: &History, cut: &Cut, thread: ThreadId) -> b
             pending.accesses
         }
     };
-    accesses
-        .iter()
-        .filter(|access| blocks(access.mode))
-        .all(|access| {
-            let mut holders = 0i64;
-            for before in (0..trace.events.len() as StepIndex).filter(|&step| passed(step)) {
-                for other in trace.events[before as usize].accesses.iter() {
-                    holders += match other.mode {
-                        _ if other.object != access.object => 0,
-                        Mode::Acquire | Mode::TryAcquire => 1 << 32,
-                        Mode::Release => -(1 << 32),
-                        Mode::AcquireShared | Mode::TryAcquireShared => 1,
-                        Mode::ReleaseShared => -1,
-                        _ => 0,
-                    };
-                }
+    accesses.iter().filter(|access| blocks(access.mode)).all(|access| {
+        let mut holders = 0i64;
+        for before in (0..trace.events.len() as StepIndex).filter(|&step| passed(step)) {
+            for other in trace.events[before as usize].accesses.iter() {
+                holders += match other.mode {
+                    _ if other.object != access.object => 0,
+                    Mode::Acquire | Mode::TryAcquire => 1 << 32,
+                    Mode::Release => -(1 << 32),
+                    Mode::AcquireShared | Mode::TryAcquireShared => 1,
+                    Mode::ReleaseShared => -1,
+                    _ => 0,
+                };
             }
-            match access.mode {
-                Mode::Acquire => holders == 0,
-                Mode::AcquireShared => holders < 1 << 32,
-                _ => true,
-            }
-        })
+        }
+        match access.mode {
+            Mode::Acquire => holders == 0,
+            Mode::AcquireShared => holders < 1 << 32,
+            _ => true,
+        }
+    })
 }
 
 /// The threads in the order of the cheapest way to a cut.
@@ -146,21 +133,17 @@ fn trace_back(came_from: &FxHashMap<(Cut, u16), u16>, cut: Cut, last: u16) -> Ve
 }
 
 fn plan(trace: &Trace, history: &History, order: &[ThreadId]) -> Plan {
-    let mut plan = Plan {
-        deltas: Vec::new(),
-        prefix: order.len() as StepIndex,
-    };
+    let mut plan = Plan { deltas: Vec::new(), prefix: order.len() as StepIndex };
     let mut taken = vec![0; history.threads()];
     let mut running = None;
     for (step, &thread) in order.iter().enumerate() {
         let executed = history.of_thread(thread)[taken[thread.0 as usize]];
         taken[thread.0 as usize] += 1;
-        let choice = trace.events[executed as usize].choice();
-        if running != Some(thread) || choice.alt != Alt::DEFAULT {
-            plan.deltas.push(Delta {
-                step: step as StepIndex,
-                choice,
-            });
+        let event = &trace.events[executed as usize];
+        let choice = event.choice();
+        // What is forced happens by itself.
+        if !event.forced && (running != Some(thread) || choice.alt != Alt::DEFAULT) {
+            plan.deltas.push(Delta { step: step as StepIndex, choice });
         }
         running = Some(thread);
     }

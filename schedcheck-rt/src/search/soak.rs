@@ -10,15 +10,7 @@ use super::step::{Budget, Model, Trace};
 use rustc_hash::FxHashSet;
 
 /// Orders of exploration that are compared.
-pub(crate) const ORDERS: [&str; 7] = [
-    "dfs",
-    "bfs",
-    "pb",
-    "rand:1",
-    "rand:2",
-    "mdpor,pb",
-    "ss,pb,rand:3",
-];
+pub(crate) const ORDERS: [&str; 7] = ["dfs", "bfs", "pb", "rand:1", "rand:2", "mdpor,pb", "ss,pb,rand:3"];
 
 /// Programs with more points than this are left out.
 const LARGEST: usize = 3000;
@@ -59,30 +51,17 @@ pub(crate) fn explore(program: &Program, options: Options) -> Found {
         finals.insert(toy.final_state);
     }
     let stats = search.stats();
-    Found {
-        executions: stats.executions,
-        traces: stats.traces,
-        diverged: stats.diverged,
-        classes,
-        finals,
-    }
+    Found { executions: stats.executions, traces: stats.traces, diverged: stats.diverged, classes, finals }
 }
 
 /// The default options with other priorities.
 pub(crate) fn by(priorities: &str) -> Options {
     let priority = priority::parse(priorities).unwrap_or_default();
-    Options {
-        priority,
-        ..Options::default()
-    }
+    Options { priority, ..Options::default() }
 }
 
 /// Compares the optimal search in all orders with brute force.
-pub(crate) fn compare(
-    seed: u64,
-    family: Family,
-    budget: Budget,
-) -> Result<Option<Figures>, String> {
+pub(crate) fn compare(seed: u64, family: Family, budget: Budget) -> Result<Option<Figures>, String> {
     let program = program(seed, family);
     let Some(truth) = truth(&program, budget, LARGEST) else {
         return Ok(None);
@@ -90,44 +69,23 @@ pub(crate) fn compare(
     if truth.finals != truth.finals_by_state {
         return Err(format!("{family:?} {seed}: dependence loses states"));
     }
-    let mut figures = Figures {
-        programs: 1,
-        classes: truth.classes.len() as u64,
-        ..Figures::default()
-    };
+    let mut figures = Figures { programs: 1, classes: truth.classes.len() as u64, ..Figures::default() };
     for order in ORDERS {
-        let found = explore(
-            &program,
-            Options {
-                budget,
-                ..by(order)
-            },
-        );
+        let found = explore(&program, Options { budget, ..by(order) });
         verdict(&truth, &found).map_err(|what| format!("{family:?} {seed} by {order}: {what}"))?;
         figures.executions += found.executions;
         figures.surplus += found.executions - found.traces;
     }
     if budget == Budget::NONE && figures.surplus > 0 {
-        return Err(format!(
-            "{family:?} {seed}: {} executions too many",
-            figures.surplus
-        ));
+        return Err(format!("{family:?} {seed}: {} executions too many", figures.surplus));
     }
     Ok(Some(figures))
 }
 
 /// What is wrong with an exploration that should have found everything.
 pub(crate) fn verdict(truth: &Truth, found: &Found) -> Result<(), String> {
-    let missing = truth
-        .classes
-        .keys()
-        .filter(|class| !found.classes.contains(class))
-        .count();
-    let invented = found
-        .classes
-        .iter()
-        .filter(|class| !truth.classes.contains_key(class))
-        .count();
+    let missing = truth.classes.keys().filter(|class| !found.classes.contains(class)).count();
+    let invented = found.classes.iter().filter(|class| !truth.classes.contains_key(class)).count();
     if (missing, invented, found.diverged) != (0, 0, 0) || found.finals != truth.finals {
         return Err(format!(
             "of {} classes {missing} are missing, {invented} are invented; {} plans diverged",
@@ -147,11 +105,7 @@ pub fn soak(seed: u64, programs: u64) -> Result<Figures, String> {
     let mut total = Figures::default();
     for number in seed..seed + programs {
         let family = FAMILIES[(number % FAMILIES.len() as u64) as usize];
-        let budget = if number % 3 == 0 {
-            Budget::default()
-        } else {
-            Budget::NONE
-        };
+        let budget = if number % 3 == 0 { Budget::default() } else { Budget::NONE };
         if let Some(figures) = compare(number, family, budget)? {
             total.programs += figures.programs;
             total.classes += figures.classes;
@@ -173,21 +127,11 @@ pub(crate) fn bounded(seed: u64, family: Family) -> Result<(), String> {
     };
     for bound in 0..3 {
         for order in ["dfs", "ss,dpor", "rand:4", "mdpor,pb"] {
-            let options = Options {
-                bound: Some(bound),
-                reduction: Reduction::Optimal,
-                ..by(order)
-            };
+            let options = Options { bound: Some(bound), reduction: Reduction::Optimal, ..by(order) };
             let found = explore(&program, options);
             let within = truth.classes.iter().filter(|&(_, &least)| least <= bound);
-            let missing = within
-                .filter(|(class, _)| !found.classes.contains(class))
-                .count();
-            let beyond = found
-                .classes
-                .iter()
-                .filter(|class| truth.classes[class] > bound)
-                .count();
+            let missing = within.filter(|(class, _)| !found.classes.contains(class)).count();
+            let beyond = found.classes.iter().filter(|class| truth.classes[class] > bound).count();
             if (missing, beyond, found.diverged) != (0, 0, 0) {
                 return Err(format!(
                     "{family:?} {seed} bound {bound} by {order}: {missing} classes missing, \

@@ -110,20 +110,12 @@ pub struct Budget {
 
 impl Budget {
     /// No costly alternative at all, except forced time-outs.
-    pub const NONE: Budget = Budget {
-        spurious: 0,
-        timeouts: 0,
-        weak_failures: 0,
-    };
+    pub const NONE: Budget = Budget { spurious: 0, timeouts: 0, weak_failures: 0 };
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget {
-            spurious: 1,
-            timeouts: 1,
-            weak_failures: 1,
-        }
+        Budget { spurious: 1, timeouts: 1, weak_failures: 1 }
     }
 }
 
@@ -160,8 +152,9 @@ pub enum Mode {
     Await,
     /// Takes something, once it is there; blocks until [`Event::enabler`] (recv on a channel, park
     /// consuming its token, a permit of a semaphore). What blocks on two sides is two objects: a
-    /// bounded send takes room and adds an item, a recv takes an item and adds room. Reordering it before its enabler is impossible. One
-    /// that is blocked at the end would be possible before the last write it does not follow.
+    /// bounded send takes room and adds an item, a recv takes an item and adds room. Reordering it
+    /// before its enabler is impossible. One that is blocked at the end would have been possible
+    /// before the last change it does not follow.
     AwaitWrite,
 }
 
@@ -176,10 +169,7 @@ pub struct Access {
 
 impl Access {
     /// No access.
-    pub const NONE: Access = Access {
-        object: ObjectId::NONE,
-        mode: Mode::None,
-    };
+    pub const NONE: Access = Access { object: ObjectId::NONE, mode: Mode::None };
 
     /// An access to `object`.
     pub const fn new(object: ObjectId, mode: Mode) -> Self {
@@ -190,8 +180,9 @@ impl Access {
 /// When an operation only observes its first object instead of changing it.
 ///
 /// The search reverses a race without running it, so it has to know how the reversed operation
-/// will turn out. This and [`Event::before`] tell it; without them (`Never`) the operation is
-/// taken at its executed or pending mode, which is sound but may execute some classes twice.
+/// will turn out. This and [`Event::before`] tell it. An operation whose mode depends on the state
+/// must say so: taken for the mere read that it was when executed, a reversed CAS that now succeeds
+/// could be overlooked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadsWhen {
     /// Its mode does not depend on the state.
@@ -297,17 +288,26 @@ pub struct Plan {
     pub prefix: StepIndex,
 }
 
+impl Plan {
+    /// The plan that repeats `trace`, every step spelled out.
+    pub fn repeating(trace: &Trace) -> Plan {
+        let deltas = trace
+            .events
+            .iter()
+            .zip(0..)
+            .filter(|(event, _)| !event.forced)
+            .map(|(event, step)| Delta { step, choice: event.choice() })
+            .collect();
+        Plan { deltas, prefix: trace.events.len() as StepIndex }
+    }
+}
+
 /// Decides the steps after a plan's prefix where default behaviour is not wanted (random walks,
 /// sleep sets, scenarios).
 pub trait Guide {
     /// Chooses among the pending operations of all live threads, in order of creation.
     /// `running` is the thread that executed the previous step.
-    fn choose(
-        &mut self,
-        step: StepIndex,
-        running: Option<ThreadId>,
-        pending: &[Pending],
-    ) -> Decision;
+    fn choose(&mut self, step: StepIndex, running: Option<ThreadId>, pending: &[Pending]) -> Decision;
 
     /// A step was executed (also those of the plan's prefix).
     fn executed(&mut self, step: StepIndex, event: &Event);
@@ -350,11 +350,7 @@ pub struct Trace {
 
 impl Default for Trace {
     fn default() -> Self {
-        Trace {
-            events: Vec::new(),
-            pending: Vec::new(),
-            end: End::Passed,
-        }
+        Trace { events: Vec::new(), pending: Vec::new(), end: End::Passed }
     }
 }
 
@@ -379,10 +375,7 @@ impl Event {
 
     /// The choice that led to it.
     pub const fn choice(&self) -> Choice {
-        Choice {
-            thread: self.thread,
-            alt: self.alt,
-        }
+        Choice { thread: self.thread, alt: self.alt }
     }
 }
 

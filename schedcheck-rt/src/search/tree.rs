@@ -34,29 +34,17 @@ pub(super) struct Edge {
 
 impl Edge {
     pub(super) fn of(event: &Event) -> Self {
-        Edge {
-            barrier: event.forced,
-            ..Edge::new(event.choice(), &event.accesses)
-        }
+        Edge { barrier: event.forced, ..Edge::new(event.choice(), &event.accesses) }
     }
 
     pub(super) fn new(choice: Choice, accesses: &[Access; 2]) -> Self {
         let modes = accesses.map(|access| access.mode);
         let objects = accesses.map(|access| access.object);
-        Edge {
-            thread: choice.thread,
-            alt: choice.alt,
-            modes,
-            objects,
-            barrier: false,
-        }
+        Edge { thread: choice.thread, alt: choice.alt, modes, objects, barrier: false }
     }
 
     pub(super) fn choice(&self) -> Choice {
-        Choice {
-            thread: self.thread,
-            alt: self.alt,
-        }
+        Choice { thread: self.thread, alt: self.alt }
     }
 
     /// Costly alternatives need not happen, so they cover nothing but themselves.
@@ -107,12 +95,7 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn new() -> Self {
-        let mut tree = Tree {
-            lines: Vec::new(),
-            vacant: Vec::new(),
-
-            bytes: 0,
-        };
+        let mut tree = Tree { lines: Vec::new(), vacant: Vec::new(), bytes: 0 };
         tree.add(Line {
             parent: ROOT,
             start: 0,
@@ -158,15 +141,10 @@ impl Tree {
             extras: None,
         };
         if free > start + 1 && !sleepers.is_empty() {
-            line.extras = Some(Box::new(Extras {
-                sleepers: sleepers.to_vec(),
-                ..Extras::default()
-            }));
+            line.extras = Some(Box::new(Extras { sleepers: sleepers.to_vec(), ..Extras::default() }));
         }
         let id = self.add(line);
-        let place = self
-            .children(parent)
-            .partition_point(|&other| self.start(other) <= start);
+        let place = self.children(parent).partition_point(|&other| self.start(other) <= start);
         self.bytes -= cost(&self.lines[parent as usize]);
         let extras = self.lines[parent as usize].extras.get_or_insert_default();
         extras.children.insert(place, id);
@@ -206,10 +184,7 @@ impl Tree {
     }
 
     pub(super) fn children(&self, line: LineId) -> &[LineId] {
-        self.lines[line as usize]
-            .extras
-            .as_ref()
-            .map_or(&[], |extras| &extras.children)
+        self.lines[line as usize].extras.as_ref().map_or(&[], |extras| &extras.children)
     }
 
     /// The lines that branch off at one step, in order of creation.
@@ -224,10 +199,7 @@ impl Tree {
     pub(super) fn sleepers_at(&self, line: LineId, step: StepIndex) -> impl Iterator<Item = Edge> {
         let extras = self.lines[line as usize].extras.as_ref();
         let sleepers = extras.map_or(&[][..], |extras| &extras.sleepers);
-        sleepers
-            .iter()
-            .filter(move |sleeper| step < sleeper.until)
-            .map(|sleeper| sleeper.edge)
+        sleepers.iter().filter(move |sleeper| step < sleeper.until).map(|sleeper| sleeper.edge)
     }
 
     /// Lines from the root to `line`.
@@ -251,20 +223,15 @@ impl Tree {
         plan.prefix = 0;
         for (depth, &id) in path.iter().enumerate() {
             let line = &self.lines[id as usize];
-            let end = path
-                .get(depth + 1)
-                .map_or(StepIndex::MAX, |&next| self.start(next));
+            let end = path.get(depth + 1).map_or(StepIndex::MAX, |&next| self.start(next));
             let mut running = None;
             for (offset, edge) in line.chain.iter().enumerate() {
                 let step = line.start + offset as StepIndex;
                 if step >= end {
                     break;
                 }
-                if running != Some(edge.thread) || edge.alt != Alt::DEFAULT {
-                    let choice = Choice {
-                        thread: edge.thread,
-                        alt: edge.alt,
-                    };
+                if !edge.barrier && (running != Some(edge.thread) || edge.alt != Alt::DEFAULT) {
+                    let choice = Choice { thread: edge.thread, alt: edge.alt };
                     plan.deltas.push(Delta { step, choice });
                 }
                 running = Some(edge.thread);
@@ -308,18 +275,13 @@ impl Tree {
         while let Some(&last) = self.children(id).last() {
             let start = self.start(last);
             let group = self.children_at(id, start);
-            let drained = group
-                .iter()
-                .all(|&child| self.lines[child as usize].drained);
+            let drained = group.iter().all(|&child| self.lines[child as usize].drained);
             if start < self.free(id) || !drained {
                 return;
             }
             let gone = group.len();
             self.bytes -= cost(&self.lines[id as usize]);
-            let extras = self.lines[id as usize]
-                .extras
-                .as_mut()
-                .expect("it has children");
+            let extras = self.lines[id as usize].extras.as_mut().expect("it has children");
             let kept = extras.children.len() - gone;
             let forgotten: SmallVec<[LineId; 4]> = extras.children.drain(kept..).collect();
             if kept == 0 && extras.sleepers.is_empty() {
@@ -353,11 +315,7 @@ impl Tree {
 
 /// Bytes that a line occupies.
 pub(super) fn cost(line: &Line) -> usize {
-    let spilled = if line.chain.spilled() {
-        line.chain.capacity() * size_of::<Edge>()
-    } else {
-        0
-    };
+    let spilled = if line.chain.spilled() { line.chain.capacity() * size_of::<Edge>() } else { 0 };
     let extras = line.extras.as_ref().map_or(0, |extras| {
         size_of::<Extras>()
             + extras.sleepers.capacity() * size_of::<Sleeper>()

@@ -116,10 +116,7 @@ impl Inserter {
         root: Option<Edge>,
         order: &mut Vec<StepIndex>,
     ) -> Option<LineId> {
-        let nobody = Choice {
-            thread: ThreadId(u16::MAX),
-            alt: Alt::DEFAULT,
-        };
+        let nobody = Choice { thread: ThreadId(u16::MAX), alt: Alt::DEFAULT };
         let reversal = Reversal {
             at: 0,
             choice: nobody,
@@ -148,18 +145,12 @@ impl Inserter {
     }
 
     /// The choices that could begin what a reversal leads to, of the steps up to the reversed one.
-    pub(super) fn initials(
-        &mut self,
-        source: Source<'_>,
-        reversal: &Reversal,
-        found: &mut Vec<Choice>,
-    ) {
+    pub(super) fn initials(&mut self, source: Source<'_>, reversal: &Reversal, found: &mut Vec<Choice>) {
         self.prepare(source, reversal.at);
         if !self.collect(source, reversal) {
             return;
         }
-        self.rest
-            .retain(|&step| step == REVERSED || step < reversal.instead_of);
+        self.rest.retain(|&step| step == REVERSED || step < reversal.instead_of);
         for at in 0..self.rest.len() {
             let step = self.rest[at];
             let edge = match step {
@@ -201,9 +192,7 @@ impl Inserter {
             let len = source.trace.events.len() as StepIndex;
             for step in (reversal.at + 1).min(len)..len {
                 let dropped = self.without.iter().any(|&gone| {
-                    source
-                        .history
-                        .before(gone, source.trace.events[gone as usize].thread, step)
+                    source.history.before(gone, source.trace.events[gone as usize].thread, step)
                 });
                 if !dropped {
                     self.rest.push(step);
@@ -223,31 +212,20 @@ impl Inserter {
 
     /// A shared acquisition in the prefix or in w that is not given up in them.
     fn remaining_sharer(&self, source: Source<'_>, reversal: &Reversal) -> Option<StepIndex> {
-        let wanted = reversal
-            .accesses
-            .iter()
-            .find(|access| access.mode == Mode::Acquire)?
-            .object;
+        let wanted = reversal.accesses.iter().find(|access| access.mode == Mode::Acquire)?.object;
         let uses = |step: StepIndex, modes: &[Mode]| {
             let accesses = &source.trace.events[step as usize].accesses;
-            accesses
-                .iter()
-                .any(|access| access.object == wanted && modes.contains(&access.mode))
+            accesses.iter().any(|access| access.object == wanted && modes.contains(&access.mode))
         };
         let prefix = 0..reversal.at;
-        let all = || {
-            prefix
-                .clone()
-                .chain(self.rest.iter().copied().filter(|&s| s != REVERSED))
-        };
+        let all = || prefix.clone().chain(self.rest.iter().copied().filter(|&s| s != REVERSED));
         let mut held: Vec<StepIndex> = Vec::new();
         for step in all() {
             let thread = source.trace.events[step as usize].thread;
             if uses(step, &[Mode::AcquireShared, Mode::TryAcquireShared]) {
                 held.push(step);
             } else if uses(step, &[Mode::ReleaseShared]) {
-                let mine =
-                    |&other: &StepIndex| source.trace.events[other as usize].thread == thread;
+                let mine = |&other: &StepIndex| source.trace.events[other as usize].thread == thread;
                 if let Some(at) = held.iter().rposition(mine) {
                     held.remove(at);
                 }
@@ -273,14 +251,10 @@ impl Inserter {
         };
         self.find_needed(source, reversal);
         let needed = &self.needed;
-        let is_needed = |step: StepIndex| {
-            needed[events[step as usize].thread.0 as usize] >= source.history.index(step)
-        };
+        let is_needed =
+            |step: StepIndex| needed[events[step as usize].thread.0 as usize] >= source.history.index(step);
         let prefix = (0..reversal.at).filter(|&step| costs(step)).count();
-        let inner = self
-            .rest
-            .iter()
-            .filter(|&&step| step != REVERSED && costs(step));
+        let inner = self.rest.iter().filter(|&&step| step != REVERSED && costs(step));
         let (kept, surplus): (Vec<_>, Vec<_>) = inner.copied().partition(|&step| is_needed(step));
         if prefix + kept.len() + 1 > limit as usize {
             return false;
@@ -288,11 +262,9 @@ impl Inserter {
         if prefix + kept.len() + surplus.len() + 1 > limit as usize {
             self.rest.retain(|&step| {
                 step == REVERSED
-                    || !surplus.iter().any(|&gone| {
-                        source
-                            .history
-                            .before(gone, events[gone as usize].thread, step)
-                    })
+                    || !surplus
+                        .iter()
+                        .any(|&gone| source.history.before(gone, events[gone as usize].thread, step))
             });
         }
         true
@@ -343,9 +315,7 @@ impl Inserter {
                 .children_at(place.line, place.step)
                 .iter()
                 .copied()
-                .find(|&child| {
-                    self.covers(source, reversal, &place, &tree.chained(child, place.step))
-                });
+                .find(|&child| self.covers(source, reversal, &place, &tree.chained(child, place.step)));
             let Some(child) = taken else {
                 return Some(self.branch(tree, source, reversal, &place));
             };
@@ -387,8 +357,7 @@ impl Inserter {
         }
         self.taken[thread] += 1;
         place.step += 1;
-        let still =
-            |&choice: &Choice| choice.thread != edge.thread && self.rest.contains(&REVERSED);
+        let still = |&choice: &Choice| choice.thread != edge.thread && self.rest.contains(&REVERSED);
         place.reversed = place.reversed.filter(still);
         place.running = Some(edge.thread);
         place.goes_on = false;
@@ -396,9 +365,7 @@ impl Inserter {
     }
 
     fn first_of(&self, source: Source<'_>, reversal: &Reversal, thread: ThreadId) -> Option<usize> {
-        self.rest
-            .iter()
-            .position(|&step| thread_of(source, reversal, step) == thread)
+        self.rest.iter().position(|&step| thread_of(source, reversal, step) == thread)
     }
 
     fn weak_initial(&self, source: Source<'_>, reversal: &Reversal, edge: &Edge) -> bool {
@@ -406,22 +373,14 @@ impl Inserter {
         match self.first_of(source, reversal, thread) {
             Some(at) if self.rest[at] == REVERSED => {
                 reversal.choice.alt == edge.alt
-                    && !self.rest[..at]
-                        .iter()
-                        .any(|&step| precedes(source, step, reversal))
+                    && !self.rest[..at].iter().any(|&step| precedes(source, step, reversal))
             }
             Some(at) => {
                 let step = self.rest[at];
                 source.trace.events[step as usize].alt == edge.alt
-                    && source
-                        .history
-                        .clock(step)
-                        .iter()
-                        .enumerate()
-                        .all(|(other, &count)| {
-                            other == thread.0 as usize
-                                || count <= self.base[other] + self.taken[other]
-                        })
+                    && source.history.clock(step).iter().enumerate().all(|(other, &count)| {
+                        other == thread.0 as usize || count <= self.base[other] + self.taken[other]
+                    })
             }
             None => {
                 if edge.optional() || edge.barrier {
@@ -448,10 +407,7 @@ impl Inserter {
             None if edge.objects.iter().all(|object| object.is_stable()) => edge.objects,
             None => return None,
         };
-        Some([
-            Access::new(objects[0], edge.modes[0]),
-            Access::new(objects[1], edge.modes[1]),
-        ])
+        Some([Access::new(objects[0], edge.modes[0]), Access::new(objects[1], edge.modes[1])])
     }
 
     fn next_operation(&self, source: Source<'_>, thread: ThreadId) -> Option<[Access; 2]> {
@@ -464,10 +420,7 @@ impl Inserter {
             Some(&step) => Some(source.trace.events[step as usize].accesses),
             None => {
                 let pending = &source.trace.pending;
-                pending
-                    .iter()
-                    .find(|pending| pending.thread == thread)
-                    .map(|p| p.accesses)
+                pending.iter().find(|pending| pending.thread == thread).map(|p| p.accesses)
             }
         }
     }
@@ -486,31 +439,15 @@ impl Inserter {
     }
 
     /// Makes the rest of w a branch, as short as it can be.
-    fn branch(
-        &mut self,
-        tree: &mut Tree,
-        source: Source<'_>,
-        reversal: &Reversal,
-        place: &Place,
-    ) -> Branch {
+    fn branch(&mut self, tree: &mut Tree, source: Source<'_>, reversal: &Reversal, place: &Place) -> Branch {
         self.chain.clear();
         self.sleepers.clear();
         let in_chain = place.step < tree.free(place.line);
-        let asleep = tree
-            .sleepers_at(place.line, place.step)
-            .filter(|_| in_chain);
+        let asleep = tree.sleepers_at(place.line, place.step).filter(|_| in_chain);
         let children = tree.children_at(place.line, place.step);
-        let siblings = children
-            .iter()
-            .map(|&child| tree.chained(child, place.step));
-        let base = asleep
-            .chain(place.own)
-            .chain(siblings)
-            .filter(|edge| !edge.optional());
-        self.sleepers.extend(base.map(|edge| Sleeper {
-            edge,
-            until: StepIndex::MAX,
-        }));
+        let siblings = children.iter().map(|&child| tree.chained(child, place.step));
+        let base = asleep.chain(place.own).chain(siblings).filter(|edge| !edge.optional());
+        self.sleepers.extend(base.map(|edge| Sleeper { edge, until: StepIndex::MAX }));
 
         self.find_needed(source, reversal);
         let mut here = Place {
@@ -541,28 +478,12 @@ impl Inserter {
             // An adopted execution is kept as it is: all of it is the line's chain.
             let kept = (free - place.step) as usize;
             let rest = self.rest[kept..].iter();
-            self.chain
-                .extend(rest.map(|&step| Edge::of(&source.trace.events[step as usize])));
+            self.chain.extend(rest.map(|&step| Edge::of(&source.trace.events[step as usize])));
             order.extend_from_slice(&self.rest);
         }
-        let line = tree.branch(
-            place.line,
-            place.step,
-            free,
-            own,
-            &self.chain,
-            &self.sleepers,
-        );
-        let first = Choice {
-            thread: self.chain[0].thread,
-            alt: self.chain[0].alt,
-        };
-        Branch {
-            line,
-            step: place.step,
-            first,
-            preemptions: here.preemptions,
-        }
+        let line = tree.branch(place.line, place.step, free, own, &self.chain, &self.sleepers);
+        let first = Choice { thread: self.chain[0].thread, alt: self.chain[0].alt };
+        Branch { line, step: place.step, first, preemptions: here.preemptions }
     }
 
     fn append(
@@ -574,10 +495,7 @@ impl Inserter {
         here: &mut Place,
     ) {
         let (edge, accesses) = match step {
-            REVERSED => (
-                Edge::new(reversal.choice, &reversal.accesses),
-                reversal.accesses,
-            ),
+            REVERSED => (Edge::new(reversal.choice, &reversal.accesses), reversal.accesses),
             step => {
                 let event = &source.trace.events[step as usize];
                 (Edge::of(event), event.accesses)
@@ -629,21 +547,15 @@ fn precedes(source: Source<'_>, step: StepIndex, reversal: &Reversal) -> bool {
 fn enter(tree: &Tree, source: Source<'_>, at: StepIndex, preemptions: u32) -> Place {
     let depth = source.path[1..].partition_point(|&line| tree.start(line) < at);
     let line = source.path[depth];
-    let leaves = source
-        .path
-        .get(depth + 1)
-        .filter(|&&next| tree.start(next) == at);
+    let leaves = source.path.get(depth + 1).filter(|&&next| tree.start(next) == at);
     let event = source.trace.events.get(at as usize);
     let own = match leaves {
         Some(_) if at < tree.free(line) => Some(tree.chained(line, at)),
         Some(&next) => tree.own(next),
         None => event.map(Edge::of),
     };
-    let previous = at
-        .checked_sub(1)
-        .map(|before| source.trace.events[before as usize].thread);
-    let goes_on =
-        event.is_some_and(|event| Some(event.thread) == previous || event.previous_enabled);
+    let previous = at.checked_sub(1).map(|before| source.trace.events[before as usize].thread);
+    let goes_on = event.is_some_and(|event| Some(event.thread) == previous || event.previous_enabled);
     Place {
         line,
         step: at,

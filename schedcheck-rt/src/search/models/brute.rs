@@ -30,21 +30,10 @@ fn choices(state: &State<'_>, budget: Budget) -> Vec<(Choice, bool)> {
     for p in &pending {
         if p.enabled {
             let alts = state.free_alts(p.thread).max(1);
-            all.extend((0..alts).map(|alt| {
-                (
-                    Choice {
-                        thread: p.thread,
-                        alt: Alt(alt),
-                    },
-                    false,
-                )
-            }));
+            all.extend((0..alts).map(|alt| (Choice { thread: p.thread, alt: Alt(alt) }, false)));
         }
         for alt in p.costly_alts.alternatives() {
-            let choice = Choice {
-                thread: p.thread,
-                alt,
-            };
+            let choice = Choice { thread: p.thread, alt };
             let kind = alt.budget().expect("costly") as usize;
             if forced == Some(p.thread) && alt == Alt::TIMEOUT {
                 all.push((choice, true));
@@ -67,9 +56,7 @@ pub(crate) fn truth(program: &Program, budget: Budget, limit: usize) -> Option<T
     while let Some((state, events)) = open.pop() {
         let options = choices(&state, budget);
         // Costly alternatives at the end need not be taken: the execution may also stop here.
-        let must_go_on = options
-            .iter()
-            .any(|(choice, forced)| *forced || choice.alt.budget().is_none());
+        let must_go_on = options.iter().any(|(choice, forced)| *forced || choice.alt.budget().is_none());
         if !must_go_on || options.is_empty() {
             trace.events.clone_from(&events);
             history.read(&trace);
@@ -106,10 +93,7 @@ fn final_states(program: &Program, budget: Budget) -> FxHashSet<u64> {
     let mut open = vec![State::new(program)];
     while let Some(state) = open.pop() {
         let options = choices(&state, budget);
-        if !options
-            .iter()
-            .any(|(choice, forced)| *forced || choice.alt.budget().is_none())
-        {
+        if !options.iter().any(|(choice, forced)| *forced || choice.alt.budget().is_none()) {
             finals.insert(state.fingerprint());
         }
         for (choice, forced) in options {

@@ -100,10 +100,7 @@ pub(crate) fn filesystem(n: u64) -> Program {
             }
         })
     };
-    Program::new(
-        (0..n).map(thread).collect(),
-        (2 * INODES + 2 * BLOCKS) as usize,
-    )
+    Program::new((0..n).map(thread).collect(), (2 * INODES + 2 * BLOCKS) as usize)
 }
 
 /// Load, then store one more.
@@ -120,12 +117,7 @@ pub(crate) fn inc(n: u64) -> Program {
 
 /// `threads` threads of `times` atomic increments.
 pub(crate) fn fetch_add(threads: u64, times: usize) -> Program {
-    Program::new(
-        (0..threads)
-            .map(|_| straight(vec![Op::Add(0, 1); times]))
-            .collect(),
-        1,
-    )
+    Program::new((0..threads).map(|_| straight(vec![Op::Add(0, 1); times])).collect(), 1)
 }
 
 /// Increments under a lock, `times` times.
@@ -137,12 +129,7 @@ pub(crate) fn lockinc(threads: u64, times: usize) -> Program {
 
 /// Thread i turns i - 1 into i.
 pub(crate) fn casrot(n: u64) -> Program {
-    Program::new(
-        (1..=n)
-            .map(|i| straight(vec![Op::Cas(0, i - 1, i)]))
-            .collect(),
-        1,
-    )
+    Program::new((1..=n).map(|i| straight(vec![Op::Cas(0, i - 1, i)])).collect(), 1)
 }
 
 /// A ring of store buffers.
@@ -177,12 +164,7 @@ pub(crate) fn fib_bench(n: usize) -> Program {
 pub(crate) fn philosophers(n: u32) -> Program {
     let thread = |i: u32| {
         let next = (i + 1) % n;
-        straight(vec![
-            Op::Lock(i),
-            Op::Lock(next),
-            Op::Unlock(next),
-            Op::Unlock(i),
-        ])
+        straight(vec![Op::Lock(i), Op::Lock(next), Op::Unlock(next), Op::Unlock(i)])
     };
     Program::new((0..n).map(thread).collect(), n as usize)
 }

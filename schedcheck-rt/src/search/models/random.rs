@@ -21,14 +21,8 @@ pub(crate) enum Family {
     Spawns,
 }
 
-pub(crate) const FAMILIES: [Family; 6] = [
-    Family::Memory,
-    Family::Locks,
-    Family::RwLocks,
-    Family::Condvars,
-    Family::Channels,
-    Family::Spawns,
-];
+pub(crate) const FAMILIES: [Family; 6] =
+    [Family::Memory, Family::Locks, Family::RwLocks, Family::Condvars, Family::Channels, Family::Spawns];
 
 const VARIABLES: u32 = 3;
 const MUTEXES: u32 = 3;
@@ -140,16 +134,8 @@ fn rwlocks(rng: &mut Rng, variables: u32, ops: &mut Vec<(Guarded, usize)>) {
     let m = FIRST_MUTEX + rng.below(2) as u32;
     let other = FIRST_MUTEX + 2;
     match rng.below(6) {
-        0 => ops.extend([
-            plain(Op::TryRead(m)),
-            ((Op::Load(0), Some(0)), 2),
-            plain(Op::UnlockShared(m)),
-        ]),
-        1 => ops.extend([
-            plain(Op::TryLock(m)),
-            ((Op::Store(0, 1), Some(0)), 2),
-            plain(Op::Unlock(m)),
-        ]),
+        0 => ops.extend([plain(Op::TryRead(m)), ((Op::Load(0), Some(0)), 2), plain(Op::UnlockShared(m))]),
+        1 => ops.extend([plain(Op::TryLock(m)), ((Op::Store(0, 1), Some(0)), 2), plain(Op::Unlock(m))]),
         2 | 3 => {
             ops.push(plain(Op::ReadLock(m)));
             if rng.below(3) == 0 {
@@ -165,11 +151,7 @@ fn rwlocks(rng: &mut Rng, variables: u32, ops: &mut Vec<(Guarded, usize)>) {
             plain(Op::UnlockShared(m)),
             plain(Op::Unlock(other)),
         ]),
-        _ => ops.extend([
-            plain(Op::Lock(m)),
-            plain(memory(rng, variables)),
-            plain(Op::Unlock(m)),
-        ]),
+        _ => ops.extend([plain(Op::Lock(m)), plain(memory(rng, variables)), plain(Op::Unlock(m))]),
     }
 }
 
@@ -184,10 +166,7 @@ fn condvars(rng: &mut Rng, ops: &mut Vec<(Guarded, usize)>) {
                 plain(Op::Lock(m)),
                 plain(Op::Enqueue(CONDVAR)),
                 plain(Op::Unlock(m)),
-                plain(Op::Sleep {
-                    condvar: CONDVAR,
-                    timed,
-                }),
+                plain(Op::Sleep { condvar: CONDVAR, timed }),
                 plain(Op::Lock(m)),
                 plain(Op::Unlock(m)),
             ]);
@@ -218,10 +197,7 @@ pub(crate) fn program(seed: u64, family: Family) -> Program {
     main.push(Op::Load(0));
     program.threads.push(straight(main));
     for ops in bodies.into_iter().skip(1) {
-        let all = [plain(Op::Start)]
-            .into_iter()
-            .chain(ops)
-            .chain([plain(Op::Finish)]);
+        let all = [plain(Op::Start)].into_iter().chain(ops).chain([plain(Op::Finish)]);
         program.threads.push(guarded(all.collect()));
     }
     program.running = 1;

@@ -60,11 +60,7 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn new(threads: Vec<Script>, objects: usize) -> Self {
-        Program {
-            running: threads.len(),
-            threads,
-            objects: vec![0; objects],
-        }
+        Program { running: threads.len(), threads, objects: vec![0; objects] }
     }
 }
 
@@ -108,14 +104,7 @@ impl<'p> State<'p> {
         };
         State {
             program,
-            objects: program
-                .objects
-                .iter()
-                .map(|&value| Object {
-                    value,
-                    ..Object::default()
-                })
-                .collect(),
+            objects: program.objects.iter().map(|&value| Object { value, ..Object::default() }).collect(),
             threads: (0..program.threads.len()).map(thread).collect(),
             last: None,
             used: [0; 3],
@@ -145,11 +134,7 @@ impl<'p> State<'p> {
         match op {
             Op::Sleep { timed, .. } if self.threads[thread as usize].notified.is_none() => {
                 let kinds = BudgetKinds::NONE.with(BudgetKind::Spurious);
-                if timed {
-                    kinds.with(BudgetKind::Timeout)
-                } else {
-                    kinds
-                }
+                if timed { kinds.with(BudgetKind::Timeout) } else { kinds }
             }
             Op::WeakCas(x, expected, _) if self.objects[x as usize].value == expected => {
                 BudgetKinds::NONE.with(BudgetKind::WeakFailure)
@@ -199,20 +184,11 @@ impl<'p> State<'p> {
             Op::Unlock(m) => (m, ReadsWhen::Never, Mode::Release, value(m)),
             Op::TryLock(m) => (m, ReadsWhen::StateIsNot(0), Mode::TryAcquire, value(m)),
             Op::ReadLock(m) => (m, ReadsWhen::Never, Mode::AcquireShared, value(m)),
-            Op::TryRead(m) => (
-                m,
-                ReadsWhen::StateIs(HELD),
-                Mode::TryAcquireShared,
-                value(m),
-            ),
+            Op::TryRead(m) => (m, ReadsWhen::StateIs(HELD), Mode::TryAcquireShared, value(m)),
             Op::UnlockShared(m) => (m, ReadsWhen::Never, Mode::ReleaseShared, value(m)),
             Op::Enqueue(c) | Op::Sleep { condvar: c, .. } => {
                 let waiters = self.objects[c as usize].queue.len() as u64;
-                let mode = if matches!(op, Op::Enqueue(_)) {
-                    Mode::Write
-                } else {
-                    Mode::None
-                };
+                let mode = if matches!(op, Op::Enqueue(_)) { Mode::Write } else { Mode::None };
                 (c, ReadsWhen::Never, mode, waiters)
             }
             Op::NotifyOne(c) | Op::NotifyAll(c) => {
@@ -246,9 +222,7 @@ impl<'p> State<'p> {
         let op = self.op(thread).expect("the thread has an operation");
         let mut event = Event::of(choice.thread);
         event.alt = choice.alt;
-        let previous = self
-            .last
-            .filter(|last| self.op(last.0).is_some_and(|op| self.enabled(last.0, op)));
+        let previous = self.last.filter(|last| self.op(last.0).is_some_and(|op| self.enabled(last.0, op)));
         event.previous_enabled = previous.is_some();
         if previous.is_some_and(|last| last != choice.thread) {
             self.preemptions += 1;
@@ -257,11 +231,7 @@ impl<'p> State<'p> {
         event.costly_alts = match op {
             Op::Sleep { timed, .. } => {
                 let kinds = BudgetKinds::NONE.with(BudgetKind::Spurious);
-                if timed {
-                    kinds.with(BudgetKind::Timeout)
-                } else {
-                    kinds
-                }
+                if timed { kinds.with(BudgetKind::Timeout) } else { kinds }
             }
             _ => self.costly(thread, op),
         };
@@ -284,11 +254,7 @@ impl<'p> State<'p> {
         let changed = event.accesses[0].mode != Mode::Read;
         let object = event.accesses[0].object;
         let mut nothing = Object::default();
-        let on = if object == ObjectId::NONE {
-            &mut nothing
-        } else {
-            &mut self.objects[object.0 as usize]
-        };
+        let on = if object == ObjectId::NONE { &mut nothing } else { &mut self.objects[object.0 as usize] };
         match op {
             Op::Load(_) => on.value,
             Op::Store(_, value) => {
@@ -342,10 +308,7 @@ impl<'p> State<'p> {
                 Alt::DEFAULT => {
                     // The notify took it out of the queue: nothing is left to race about.
                     event.accesses[0] = Access::NONE;
-                    event.enabler = self.threads[thread as usize]
-                        .notified
-                        .take()
-                        .expect("notified");
+                    event.enabler = self.threads[thread as usize].notified.take().expect("notified");
                     0
                 }
                 alt => {
@@ -410,10 +373,7 @@ impl<'p> State<'p> {
         for object in &self.objects {
             add(object.value);
             add(object.queue.len() as u64);
-            object
-                .queue
-                .iter()
-                .for_each(|&waiter| add(u64::from(waiter)));
+            object.queue.iter().for_each(|&waiter| add(u64::from(waiter)));
             add(object.items.len() as u64);
             object.items.iter().for_each(|&(value, _)| add(value));
         }
@@ -445,11 +405,7 @@ pub(crate) struct Toy {
 
 impl Toy {
     pub(crate) fn new(program: Program) -> Self {
-        Toy {
-            program,
-            final_state: 0,
-            preemptions: 0,
-        }
+        Toy { program, final_state: 0, preemptions: 0 }
     }
 }
 
@@ -463,35 +419,18 @@ impl Model for Toy {
             let step = state.steps;
             let by_default = || {
                 let enabled = |thread| pending.iter().find(|p| p.thread == thread && p.enabled);
-                let on = state
-                    .last
-                    .and_then(enabled)
-                    .or_else(|| pending.iter().find(|p| p.enabled));
+                let on = state.last.and_then(enabled).or_else(|| pending.iter().find(|p| p.enabled));
                 match on {
-                    Some(next) => Some((
-                        Choice {
-                            thread: next.thread,
-                            alt: Alt::DEFAULT,
-                        },
-                        false,
-                    )),
-                    None => State::forced_timeout(&pending).map(|thread| {
-                        (
-                            Choice {
-                                thread,
-                                alt: Alt::TIMEOUT,
-                            },
-                            true,
-                        )
-                    }),
+                    Some(next) => Some((Choice { thread: next.thread, alt: Alt::DEFAULT }, false)),
+                    None => State::forced_timeout(&pending)
+                        .map(|thread| (Choice { thread, alt: Alt::TIMEOUT }, true)),
                 }
             };
             let mut decision = match deltas.next_if(|delta| delta.step == step) {
                 Some(delta) => Some((delta.choice, false)),
                 None => by_default(),
             };
-            if let (true, true, Some(guide)) = (step >= plan.prefix, decision.is_some(), &mut guide)
-            {
+            if let (true, true, Some(guide)) = (step >= plan.prefix, decision.is_some(), &mut guide) {
                 match guide.choose(step, state.last, &pending) {
                     Decision::Default => {}
                     Decision::Take(choice) => decision = Some((choice, false)),
