@@ -1,10 +1,63 @@
-//! The `#[schedcheck]` attribute.
+//! The `#[schedcheck]` attribute of `cargo schedcheck`.
+//!
+//! Depend on `schedcheck-rt`, which re-exports it: the expansion names that crate.
 #![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod args;
+mod expand;
 
 use proc_macro::TokenStream;
 
 /// Marks a test whose schedules `cargo schedcheck` explores.
+///
+/// The function stays an ordinary `#[test]`: `cargo test` runs it once, with real threads, and
+/// `#[ignore]`, `#[should_panic]`, `#[cfg(…)]` and a `Result` return type mean what they always mean.
+/// A `#[test]` beside it is not needed; if there is one, put it below `#[schedcheck]`: above, it is
+/// expanded first and the test is listed twice.
+///
+/// ```
+/// use schedcheck_rt::schedcheck;
+/// use std::sync::{Arc, Mutex};
+///
+/// #[schedcheck]
+/// fn two_threads_count_to_two() {
+///     let count = Arc::new(Mutex::new(0));
+///     let other = Arc::clone(&count);
+///     let thread = std::thread::spawn(move || *other.lock().unwrap() += 1);
+///     *count.lock().unwrap() += 1;
+///     thread.join().unwrap();
+///     assert_eq!(*count.lock().unwrap(), 2);
+/// }
+/// ```
+///
+/// # Arguments
+///
+/// All are optional; each has the meaning of the command line option of the same name.
+///
+/// | argument | example | meaning |
+/// |---|---|---|
+/// | `bound` | `2` | only schedules with at most so many preemptions |
+/// | `priority` | `"mdpor,pb"` | the most important first: `pb dpor mdpor ss rand rand:N method var` |
+/// | `reduction` | `"optimal"` | partial-order reduction: `optimal source classic none` |
+/// | `max_time` | `"10s"` | budget of this test: a whole number and `ms`, `s`, `m` or `h` |
+/// | `max_executions` | `1000` | budget of this test, in runs of its body |
+/// | `max_steps` | `500` | length of one execution before it counts as a livelock |
+/// | `seed` | `7` | for everything random |
+/// | `spurious` | `0` | spurious wake-ups that one execution may have |
+/// | `timeouts` | `0` | time-outs that may fire in one execution |
+/// | `weak_cas` | `0` | spurious failures of `compare_exchange_weak` in one execution |
+/// | `expect` | `"deadlock"` | passes if found: `deadlock panic livelock data-race misuse crash leak` |
+///
+/// ```
+/// # use schedcheck_rt::schedcheck;
+/// #[schedcheck(bound = 2, max_time = "10s")]
+/// #[ignore = "takes a while"]
+/// fn long_but_bounded() -> Result<(), std::num::ParseIntError> {
+///     "7".parse::<u32>().map(drop)
+/// }
+/// ```
 #[proc_macro_attribute]
-pub fn schedcheck(_args: TokenStream, item: TokenStream) -> TokenStream {
-    item
+pub fn schedcheck(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    expand::expand(arguments.into(), item.into()).into()
 }

@@ -1,6 +1,27 @@
 //! Runtime of `cargo schedcheck`.
+#[cfg(not(feature = "sysroot"))]
 pub use schedcheck_attr::schedcheck;
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+
+#[cfg(feature = "engine")]
+pub mod entry;
+#[cfg(feature = "engine")]
+pub mod exec;
+#[cfg(feature = "engine")]
+pub mod facade;
+#[cfg(feature = "engine")]
+mod intercept;
+#[cfg(feature = "engine")]
+pub mod model;
 #[cfg(feature = "engine")]
 #[forbid(unsafe_code)]
 pub mod search;
+#[cfg(feature = "engine")]
+pub mod wire;
+#[cfg(feature = "engine")]
+pub use entry::register_options;
+#[cfg(feature = "sources")]
+pub mod sources;

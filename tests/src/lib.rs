@@ -1,1 +1,3 @@
-//! Helpers of the end-to-end tests.
+//! Helpers of the end-to-end tests: copy a fixture, run the command in a scrubbed environment, look at what it said.
+pub mod cli;
+pub mod project;

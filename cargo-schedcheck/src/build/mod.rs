@@ -1,0 +1,240 @@
+//! From sources to test binaries: `cargo test --no-run` with this binary as the compiler's wrapper.
+pub mod project;
+pub mod scope;
+pub mod sysroot;
+pub mod toolchain;
+pub mod wrapper;
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::{Artifact, Message, PackageId, TargetKind};
+use fs_err as fs;
+
+use crate::cli::CargoOpts;
+use crate::error::{ExpectedError, Result};
+use crate::run::interrupt;
+use project::Project;
+use sysroot::Sysroot;
+use toolchain::Toolchain;
+use wrapper::{Instructions, Instrument};
+
+/// How many build directories (of other toolchains, versions, modes) are kept beside the current one.
+const KEPT_BUILDS: usize = 3;
+
+/// One test binary and the surroundings `cargo test` would give it.
+#[derive(Debug)]
+pub struct TestBinary {
+    pub package: String,
+    /// `lib`, `bin/NAME`, `example/NAME`, or the name of an integration test.
+    pub target: String,
+    pub executable: Utf8PathBuf,
+    /// The folder of the package: working directory of its tests, base of its source paths.
+    pub package_dir: Utf8PathBuf,
+    pub env: Vec<(String, String)>,
+}
+
+/// Builds all selected tests. Cargo's own output goes to stderr unchanged.
+pub fn build(
+    toolchain: &Toolchain,
+    project: &Project,
+    cargo: &CargoOpts,
+    skip: &[String],
+) -> Result<Vec<TestBinary>> {
+    let sysroot = sysroot::prepare(toolchain, cargo.is_offline(), cargo.quiet)?;
+    let instrument = Instrument::from_env();
+    let mut skip: Vec<String> = project.skipped_crates().chain(skip.iter().cloned()).collect();
+    skip.iter_mut().for_each(|name| *name = name.replace('-', "_"));
+    skip.sort();
+    skip.dedup();
+    let target_dir = build_dir(project, &sysroot, instrument, &skip)?;
+
+    let mut command = toolchain.cargo();
+    command
+        .args([
+            "test",
+            "--no-run",
+            "--message-format",
+            "json-render-diagnostics",
+            "--target",
+            toolchain.host(),
+        ])
+        .arg("--target-dir")
+        .arg(&target_dir)
+        .args(cargo.build_args())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let inner = toolchain.rustc_wrapper.clone();
+    Instructions { sysroot: sysroot.dir, instrument, skip, inner }.apply(&mut command)?;
+
+    let mut child =
+        command.spawn().map_err(|source| ExpectedError::Start { program: toolchain.cargo_name(), source })?;
+    let messages = child.stdout.take().map(BufReader::new);
+    let products = interrupt::ends(&mut child, || Products::read(messages))?;
+    let status = child.wait()?;
+    if interrupt::is_requested() {
+        return Err(ExpectedError::Interrupted);
+    }
+    if !status.success() {
+        return Err(ExpectedError::BuildFailed);
+    }
+    Ok(products.into_binaries(project, toolchain))
+}
+
+/// Our own directory below the target directory; another one whenever old products would not fit.
+fn build_dir(
+    project: &Project,
+    sysroot: &Sysroot,
+    instrument: Instrument,
+    skip: &[String],
+) -> Result<Utf8PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    (&sysroot.id, skip).hash(&mut hasher);
+    let builds = project.output_dir.join("build");
+    let dir = builds.join(format!("{}-{:016x}", instrument.name(), hasher.finish()));
+    fs::create_dir_all(&dir).map_err(|error| {
+        ExpectedError::BadSetup(format!(
+            "cannot write to the target directory: {error}\nUse --target-dir to name another one."
+        ))
+    })?;
+    fs::write(dir.join(".last-used"), "")?;
+    remove_old_builds(&builds, &dir);
+    Ok(dir)
+}
+
+/// Removes all but the most recently used build directories. Nothing depends on its success.
+fn remove_old_builds(builds: &Utf8Path, current: &Utf8Path) {
+    let Ok(entries) = builds.read_dir_utf8() else {
+        return;
+    };
+    let mut others: Vec<_> = entries
+        .flatten()
+        .filter(|entry| entry.path() != current)
+        .map(|entry| {
+            (fs::metadata(entry.path().join(".last-used")).and_then(|m| m.modified()).ok(), entry.into_path())
+        })
+        .collect();
+    others.sort_by(|a, b| b.cmp(a));
+    for (_, path) in others.into_iter().skip(KEPT_BUILDS) {
+        let _ = fs::remove_dir_all(path);
+    }
+}
+
+/// What cargo says it made.
+#[derive(Default)]
+struct Products {
+    tests: Vec<Artifact>,
+    /// Binaries that integration tests may start.
+    programs: Vec<(PackageId, String, Utf8PathBuf)>,
+    out_dirs: BTreeMap<PackageId, Utf8PathBuf>,
+    linked_paths: Vec<Utf8PathBuf>,
+}
+
+impl Products {
+    fn read(pipe: Option<impl BufRead>) -> Result<Self> {
+        let mut products = Self::default();
+        for message in pipe.into_iter().flat_map(Message::parse_stream) {
+            products.take(message?);
+        }
+        Ok(products)
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::CompilerArtifact(artifact) => match &artifact.executable {
+                Some(_) if artifact.profile.test => self.tests.push(artifact),
+                Some(path) => self.programs.push((artifact.package_id, artifact.target.name, path.clone())),
+                None => {}
+            },
+            Message::BuildScriptExecuted(script) => {
+                let plain = |path: &Utf8PathBuf| {
+                    let path = path.as_str();
+                    Utf8PathBuf::from(path.split_once('=').map_or(path, |(_, path)| path))
+                };
+                self.linked_paths.extend(script.linked_paths.iter().map(plain));
+                self.out_dirs.insert(script.package_id, script.out_dir);
+            }
+            _ => {}
+        }
+    }
+
+    fn into_binaries(self, project: &Project, toolchain: &Toolchain) -> Vec<TestBinary> {
+        let mut binaries: Vec<TestBinary> = Vec::new();
+        for artifact in &self.tests {
+            let Some(executable) = artifact.executable.clone() else {
+                continue;
+            };
+            let package_dir = artifact.manifest_path.parent().unwrap_or(Utf8Path::new("")).to_owned();
+            binaries.push(TestBinary {
+                package: project.package_name(&artifact.package_id),
+                target: target_name(&artifact.target),
+                env: self.env_of(artifact, &executable, project, toolchain),
+                executable,
+                package_dir,
+            });
+        }
+        binaries.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
+        binaries
+    }
+
+    /// The environment of a test binary, as `cargo test` sets it.
+    fn env_of(
+        &self,
+        artifact: &Artifact,
+        executable: &Utf8Path,
+        project: &Project,
+        toolchain: &Toolchain,
+    ) -> Vec<(String, String)> {
+        let mut env = project.package_env(&artifact.package_id);
+        env.extend(
+            toolchain.env.iter().map(|(name, value)| (name.clone(), value.to_string_lossy().into_owned())),
+        );
+        if let Some(dir) = self.out_dirs.get(&artifact.package_id) {
+            env.push(("OUT_DIR".to_owned(), dir.to_string()));
+        }
+        for (package, name, path) in &self.programs {
+            if *package == artifact.package_id {
+                env.push((format!("CARGO_BIN_EXE_{name}"), path.to_string()));
+            }
+        }
+        let variable = if cfg!(target_os = "macos") {
+            "DYLD_FALLBACK_LIBRARY_PATH"
+        } else if cfg!(windows) {
+            "PATH"
+        } else {
+            "LD_LIBRARY_PATH"
+        };
+        let deps = executable.parent().map(Utf8Path::to_owned);
+        let before = std::env::var_os(variable).unwrap_or_default();
+        let paths = self.linked_paths.iter().cloned().chain(deps).map(Utf8PathBuf::into_std_path_buf);
+        if let Ok(paths) = std::env::join_paths(paths.chain(std::env::split_paths(&before))) {
+            env.push((variable.to_owned(), paths.to_string_lossy().into_owned()));
+        }
+        env
+    }
+}
+
+fn target_name(target: &cargo_metadata::Target) -> String {
+    let name = &target.name;
+    match target.kind.first() {
+        Some(TargetKind::Bin) => format!("bin/{name}"),
+        Some(TargetKind::Example) => format!("example/{name}"),
+        Some(TargetKind::Bench) => format!("bench/{name}"),
+        // A file tests/lib.rs must not be taken for the library.
+        Some(TargetKind::Test) if name == "lib" => format!("test/{name}"),
+        Some(TargetKind::Test) => name.clone(),
+        _ => "lib".to_owned(),
+    }
+}
+
+/// The cargo flags that select one target by the name we gave it.
+pub fn target_args(target: &str) -> Vec<String> {
+    let (kind, name) = target.split_once('/').unwrap_or(("test", target));
+    match (kind, name) {
+        ("test", "lib") if !target.contains('/') => vec!["--lib".to_owned()],
+        (kind, name) => vec![format!("--{kind}"), name.to_owned()],
+    }
+}

@@ -1,0 +1,112 @@
+//! What `cargo metadata` says about the project.
+use std::process::Stdio;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::{Metadata, MetadataCommand, Package, PackageId};
+
+use super::toolchain::Toolchain;
+use crate::cli::CargoOpts;
+use crate::error::{ExpectedError, Result};
+
+/// The workspace that is checked.
+#[derive(Debug)]
+pub struct Project {
+    metadata: Metadata,
+    /// The only folder of the project that this command writes to.
+    pub output_dir: Utf8PathBuf,
+}
+
+impl Project {
+    /// Reads the project in the current directory, or that of `--manifest-path`.
+    pub fn load(toolchain: &Toolchain, cargo: &CargoOpts) -> Result<Self> {
+        let output = toolchain
+            .cargo()
+            .args(["metadata", "--no-deps", "--format-version", "1"])
+            .args(cargo.manifest_args())
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|source| ExpectedError::Start { program: toolchain.cargo_name(), source })?;
+        if !output.status.success() {
+            return Err(ExpectedError::Metadata {
+                stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            });
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let metadata = MetadataCommand::parse(text).map_err(|e| ExpectedError::Unreadable {
+            program: "cargo metadata".to_owned(),
+            reason: e.to_string(),
+        })?;
+        let target = match &cargo.target_dir {
+            Some(dir) => absolute(dir)?,
+            None => metadata.target_directory.clone(),
+        };
+        Ok(Self { output_dir: target.join("schedcheck"), metadata })
+    }
+
+    /// The folder of the workspace's Cargo.toml.
+    pub fn root(&self) -> &Utf8Path {
+        &self.metadata.workspace_root
+    }
+
+    /// Where replay files go.
+    pub fn failures_dir(&self) -> Utf8PathBuf {
+        self.output_dir.join("failures")
+    }
+
+    /// Names in `[package.metadata.schedcheck] skip` and `[workspace.metadata.schedcheck] skip`.
+    pub fn skipped_crates(&self) -> impl Iterator<Item = String> {
+        let packages = self.metadata.packages.iter().map(|package| &package.metadata);
+        packages
+            .chain([&self.metadata.workspace_metadata])
+            .filter_map(|metadata| metadata.get("schedcheck")?.get("skip")?.as_array())
+            .flatten()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+    }
+
+    /// The name of a package.
+    pub fn package_name(&self, id: &PackageId) -> String {
+        self.package(id).map_or_else(|| id.repr.clone(), |package| package.name.to_string())
+    }
+
+    /// The variables that cargo sets for everything it runs for a package.
+    pub fn package_env(&self, id: &PackageId) -> Vec<(String, String)> {
+        let Some(package) = self.package(id) else {
+            return Vec::new();
+        };
+        let dir = package.manifest_path.parent().unwrap_or(Utf8Path::new(""));
+        let version = &package.version;
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let path = |value: &Option<Utf8PathBuf>| value.as_ref().map(ToString::to_string).unwrap_or_default();
+        [
+            ("CARGO_MANIFEST_DIR", dir.to_string()),
+            ("CARGO_MANIFEST_PATH", package.manifest_path.to_string()),
+            ("CARGO_PKG_NAME", package.name.to_string()),
+            ("CARGO_PKG_VERSION", version.to_string()),
+            ("CARGO_PKG_VERSION_MAJOR", version.major.to_string()),
+            ("CARGO_PKG_VERSION_MINOR", version.minor.to_string()),
+            ("CARGO_PKG_VERSION_PATCH", version.patch.to_string()),
+            ("CARGO_PKG_VERSION_PRE", version.pre.to_string()),
+            ("CARGO_PKG_AUTHORS", package.authors.join(":")),
+            ("CARGO_PKG_DESCRIPTION", text(&package.description)),
+            ("CARGO_PKG_HOMEPAGE", text(&package.homepage)),
+            ("CARGO_PKG_REPOSITORY", text(&package.repository)),
+            ("CARGO_PKG_LICENSE", text(&package.license)),
+            ("CARGO_PKG_LICENSE_FILE", path(&package.license_file)),
+            ("CARGO_PKG_README", path(&package.readme)),
+            (
+                "CARGO_PKG_RUST_VERSION",
+                package.rust_version.as_ref().map(ToString::to_string).unwrap_or_default(),
+            ),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec()
+    }
+
+    fn package(&self, id: &PackageId) -> Option<&Package> {
+        self.metadata.packages.iter().find(|package| package.id == *id)
+    }
+}
+
+fn absolute(path: &Utf8Path) -> Result<Utf8PathBuf> {
+    Utf8PathBuf::from_path_buf(std::path::absolute(path)?).map_err(|path| ExpectedError::NotUtf8 { path })
+}

@@ -1,0 +1,183 @@
+//! We are rustc: the phase in which cargo calls this binary for every crate, as RUSTC_WRAPPER.
+//!
+//! It runs hundreds of times in a build, so it does nothing but read its arguments and one small file.
+use std::ffi::{OsStr, OsString};
+use std::process::{Command, ExitCode};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::scope::{self, Scope};
+use super::sysroot::Manifest;
+
+/// Set when this binary is to act as rustc: the folder of the sysroot.
+pub const SYSROOT: &str = "SCHEDCHECK_WRAPPER";
+/// How much of each crate is instrumented; see [`Instrument`].
+pub const INSTRUMENT: &str = "SCHEDCHECK_INSTRUMENT";
+/// Names of the crates to leave alone, separated by commas.
+const SKIP: &str = "SCHEDCHECK_WRAPPER_SKIP";
+/// The wrapper that the user had before us.
+const INNER: &str = "SCHEDCHECK_WRAPPER_INNER";
+
+/// What the compiler adds to the code of each crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instrument {
+    /// Only the facades see anything.
+    Nothing,
+    /// Also atomic operations inside generic code of the real std (`Arc` and the like).
+    Atomics,
+    /// Also plain memory accesses.
+    Memory,
+}
+
+impl Instrument {
+    /// The mode that the environment asks for.
+    pub fn from_env() -> Self {
+        match std::env::var(INSTRUMENT).as_deref() {
+            Ok("plain") => Self::Nothing,
+            Ok("memory") => Self::Memory,
+            _ => Self::Atomics,
+        }
+    }
+
+    /// Its name, in the environment and in paths.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "plain",
+            Self::Atomics => "atomics",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// The compiler flags. The passes are those of ThreadSanitizer; the functions they call are the engine's.
+    fn rustc_flags(self) -> &'static [&'static str] {
+        const ATOMICS: &[&str] = &[
+            "-Zsanitizer=thread",
+            "-Zexternal-clangrt",
+            "-Cunsafe-allow-abi-mismatch=sanitizer",
+            "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
+            "-Cllvm-args=-tsan-instrument-memory-accesses=0",
+            "-Cllvm-args=-tsan-instrument-memintrinsics=0",
+        ];
+        const MEMORY: &[&str] = &[
+            "-Zsanitizer=thread",
+            "-Zexternal-clangrt",
+            "-Cunsafe-allow-abi-mismatch=sanitizer",
+            "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
+        ];
+        match self {
+            Self::Nothing => &[],
+            Self::Atomics => ATOMICS,
+            Self::Memory => MEMORY,
+        }
+    }
+}
+
+/// What the command tells the wrapper.
+#[derive(Debug)]
+pub struct Instructions {
+    pub sysroot: Utf8PathBuf,
+    pub instrument: Instrument,
+    /// Names of crates to leave alone.
+    pub skip: Vec<String>,
+    /// The wrapper that the user had before us.
+    pub inner: Option<OsString>,
+}
+
+impl Instructions {
+    /// Makes a cargo call use this binary as the compiler.
+    pub fn apply(&self, cargo: &mut Command) -> std::io::Result<()> {
+        cargo
+            .env("RUSTC_WRAPPER", std::env::current_exe()?)
+            .env(SYSROOT, &self.sysroot)
+            .env(INSTRUMENT, self.instrument.name())
+            .env(SKIP, self.skip.join(","));
+        match &self.inner {
+            Some(inner) => cargo.env(INNER, inner),
+            None => cargo.env_remove(INNER),
+        };
+        Ok(())
+    }
+}
+
+/// The whole wrapper phase. `args` begins with the compiler (or with the user's workspace wrapper and then the compiler).
+pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
+    if args.is_empty() {
+        return fail("called as a compiler without one to call");
+    }
+    let compiler = args.remove(0);
+    let readable: Vec<String> = readable_args(&args);
+    let skip = std::env::var(SKIP).unwrap_or_default();
+    let skip: Vec<&str> = skip.split(',').collect();
+    let by_cargo = std::env::var_os("CARGO_CRATE_NAME").is_some();
+
+    let mut command = match std::env::var_os(INNER) {
+        Some(inner) => {
+            let mut command = Command::new(inner);
+            command.arg(compiler);
+            command
+        }
+        None => Command::new(compiler),
+    };
+    command.args(&args);
+    if let Scope::Swap { test, real } = scope::of_call(&readable, by_cargo, &skip) {
+        let manifest = Utf8Path::from_path(sysroot.as_ref()).and_then(Manifest::read);
+        let Some(manifest) = manifest else {
+            return fail("the engine's files are gone; run `cargo schedcheck` again");
+        };
+        swap(&mut command, &manifest, test);
+        if real {
+            instrument(&mut command, Instrument::from_env());
+        }
+    }
+    replace_process(command)
+}
+
+fn swap(command: &mut Command, manifest: &Manifest, test: bool) {
+    command.arg("--extern").arg(format!("std={}", manifest.std));
+    command.arg("--extern").arg(format!("core={}", manifest.core));
+    if test {
+        command.arg("--extern").arg(format!("test={}", manifest.test));
+    }
+    command.arg("-L").arg(format!("dependency={}", manifest.lib));
+    command.args(["--cfg", "schedcheck", "--check-cfg", "cfg(schedcheck)"]);
+}
+
+fn instrument(command: &mut Command, mode: Instrument) {
+    // Call stacks of the real std and of the engine are walked by frame pointers.
+    command.arg("-Cforce-frame-pointers=yes");
+    if mode != Instrument::Nothing {
+        command.env("RUSTC_BOOTSTRAP", "1").args(mode.rustc_flags());
+    }
+}
+
+/// The arguments as text, with the files behind `@file` arguments read in (cargo uses them for very long lines).
+fn readable_args(args: &[OsString]) -> Vec<String> {
+    let mut readable = Vec::with_capacity(args.len());
+    for arg in args {
+        let arg = arg.to_string_lossy();
+        match arg.strip_prefix('@').map(std::fs::read_to_string) {
+            Some(Ok(lines)) => readable.extend(lines.lines().map(str::to_owned)),
+            _ => readable.push(arg.into_owned()),
+        }
+    }
+    readable
+}
+
+#[cfg(unix)]
+fn replace_process(mut command: Command) -> ExitCode {
+    let error = std::os::unix::process::CommandExt::exec(&mut command);
+    fail(&format!("could not start {}: {error}", command.get_program().display()))
+}
+
+#[cfg(not(unix))]
+fn replace_process(mut command: Command) -> ExitCode {
+    match command.status() {
+        Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
+        Err(error) => fail(&format!("could not start {}: {error}", command.get_program().display())),
+    }
+}
+
+fn fail(reason: &str) -> ExitCode {
+    anstream::eprintln!("error: cargo-schedcheck as rustc: {reason}");
+    ExitCode::FAILURE
+}

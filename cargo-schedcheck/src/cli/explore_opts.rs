@@ -1,0 +1,94 @@
+//! Budgets, bounds, seeds: everything the search is told.
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+/// Options of the exploration. `None` means: not given here, ask the test, the config file, the default.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Exploration")]
+pub struct ExploreOpts {
+    /// Hierarchical priority functions, e.g. `mdpor,pb`, `ss,mdpor`, `rand:7` [default: mdpor,pb]
+    #[arg(long, value_name = "LIST", env = "SCHEDCHECK_PRIORITY", value_parser = super::priority::parse)]
+    pub priority: Option<String>,
+    /// Explore only schedules with at most N preemptions, with that guarantee [default: none, full coverage]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_BOUND")]
+    pub bound: Option<u32>,
+    /// Partial-order reduction [default: optimal]
+    #[arg(long, value_name = "KIND", env = "SCHEDCHECK_REDUCTION")]
+    pub reduction: Option<Reduction>,
+    /// Time budget for each test, e.g. `90s`, `5m` [default: 60s]
+    #[arg(long, value_name = "DUR", env = "SCHEDCHECK_MAX_TIME", value_parser = parse_duration)]
+    pub max_time: Option<Duration>,
+    /// Budget of executions for each test [default: none]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_MAX_EXECUTIONS")]
+    pub max_executions: Option<u64>,
+    /// Length of one execution before it counts as a livelock [default: 20000]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_MAX_STEPS")]
+    pub max_steps: Option<u64>,
+    /// Seed for everything random [default: 0]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_SEED")]
+    pub seed: Option<u64>,
+    /// Target function of the priority `method` (repeatable)
+    #[arg(long, value_name = "PATH", env = "SCHEDCHECK_METHOD", value_delimiter = ',')]
+    pub method: Vec<String>,
+    /// Target variable of the priority `var` (repeatable)
+    #[arg(long, value_name = "NAME", env = "SCHEDCHECK_VAR", value_delimiter = ',')]
+    pub var: Vec<String>,
+    /// How many spurious wake-ups an execution may have [default: 1]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_SPURIOUS")]
+    pub spurious: Option<u32>,
+    /// How many time-outs may fire in an execution [default: 1]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_TIMEOUTS")]
+    pub timeouts: Option<u32>,
+    /// How many spurious failures of weak compare-exchange an execution may have [default: 1]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_WEAK_CAS")]
+    pub weak_cas: Option<u32>,
+    /// Data-race detection on plain memory [default: on]
+    #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_RACES")]
+    pub races: Option<Switch>,
+    /// Run every thread of a test on its own OS thread (slower; for debuggers and real thread-locals)
+    #[arg(long, env = "SCHEDCHECK_OS_THREADS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub os_threads: bool,
+    /// Tests explored at the same time [default: number of cores]
+    #[arg(short = 'j', long = "jobs", value_name = "N", env = "SCHEDCHECK_JOBS")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+    /// Go on after the first failing test
+    #[arg(long, env = "SCHEDCHECK_NO_FAIL_FAST", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub no_fail_fast: bool,
+    /// Exit with 5 unless every test reached its guarantee
+    #[arg(long, env = "SCHEDCHECK_REQUIRE_COMPLETE", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub require_complete: bool,
+}
+
+/// Partial-order reductions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    Optimal,
+    Source,
+    Classic,
+    None,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Switch {
+    On,
+    Off,
+}
+
+/// The word a value of a fixed set is written with.
+pub fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
+}
+
+/// A time such as `90s`, longer than nothing.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let duration =
+        humantime::parse_duration(text).map_err(|e| format!("{e}; write for example `90s` or `5m`"))?;
+    if duration.is_zero() {
+        return Err("a time budget must be longer than nothing".to_owned());
+    }
+    Ok(duration)
+}

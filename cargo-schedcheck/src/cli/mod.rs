@@ -1,0 +1,179 @@
+//! The command line: subcommands and help headings.
+pub mod cargo_opts;
+pub mod environment;
+pub mod explore_opts;
+pub mod output_opts;
+pub mod priority;
+
+use camino::Utf8PathBuf;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+pub use cargo_opts::CargoOpts;
+pub use explore_opts::ExploreOpts;
+pub use output_opts::OutputOpts;
+
+const MORE: &str = "Flags of cargo test (-p, --workspace, --test, -F, -r …) work as there; --help lists all.";
+
+const EXAMPLES: &str = "\
+Examples:
+  cargo schedcheck                          explore every #[schedcheck] test of the package
+  cargo schedcheck --all-tests transfer     also plain #[test]s whose path contains `transfer`
+  cargo schedcheck --bound 2 --max-time 5m  all schedules with at most 2 preemptions
+  cargo schedcheck replay target/schedcheck/failures/bank.lib.tests-transfer.toml
+
+Exit codes:
+  0 passed · 100 a failing schedule was found · 101 cargo could not build · 4 no test selected
+  5 incomplete with --require-complete · 6 not deterministic under control · 2 bad usage
+  96 bad config, environment or replay file · 70 bug in this tool · 130 interrupted";
+
+/// Explores the thread schedules of your tests, in an unchanged repository.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo schedcheck",
+    bin_name = "cargo schedcheck",
+    version,
+    styles = clap_cargo::style::CLAP_STYLING,
+    args_conflicts_with_subcommands = true,
+    max_term_width = 110,
+    after_help = MORE,
+    after_long_help = EXAMPLES,
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// What to do; exploring is the default.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Build, explore, report (the default)
+    #[command(after_help = MORE, after_long_help = EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Reproduce one recorded failure; exits with 100 when it fails as recorded
+    Replay(Box<ReplayArgs>),
+    /// Print the tests that would be explored, one per line: PACKAGE::TARGET TEST
+    List(Box<ListArgs>),
+    /// Remove what this command built: its folder in the target directory, and the engines of all toolchains
+    Clean(Box<CleanArgs>),
+    /// Print completions for a shell
+    Completions {
+        /// The shell to print completions for
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub select: SelectArgs,
+    #[command(flatten)]
+    pub explore: ExploreOpts,
+    #[command(flatten)]
+    pub output: OutputOpts,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub cargo: CargoOpts,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    #[command(flatten)]
+    pub select: SelectArgs,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub cargo: CargoOpts,
+}
+
+/// Arguments of `replay`.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// The replay file that the failing run wrote
+    pub file: Utf8PathBuf,
+    /// Print every step, not only those that matter
+    #[arg(long, env = "SCHEDCHECK_TRACE", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub trace: bool,
+    #[command(flatten)]
+    pub output: OutputOpts,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub cargo: CargoOpts,
+}
+
+/// Arguments of `clean`.
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    #[command(flatten)]
+    pub cargo: CargoOpts,
+}
+
+/// Which tests.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Test Selection")]
+pub struct SelectArgs {
+    /// Explore only tests whose path contains one of these
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+    /// Filters must match the whole path of a test
+    #[arg(long)]
+    pub exact: bool,
+    /// Leave out tests whose path contains this (repeatable)
+    #[arg(long, value_name = "FILTER", env = "SCHEDCHECK_SKIP", value_delimiter = ',')]
+    pub skip: Vec<String>,
+    /// Explore only ignored tests
+    #[arg(long, conflicts_with = "include_ignored")]
+    pub ignored: bool,
+    /// Explore ignored tests too
+    #[arg(long)]
+    pub include_ignored: bool,
+    /// Also explore every plain `#[test]`, not only those marked `#[schedcheck]`
+    #[arg(long, env = "SCHEDCHECK_ALL_TESTS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub all_tests: bool,
+}
+
+/// Where defaults come from.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Config Options")]
+pub struct ConfigArgs {
+    /// Read this instead of .config/schedcheck.toml
+    #[arg(long, value_name = "FILE", env = "SCHEDCHECK_CONFIG_FILE")]
+    pub config_file: Option<Utf8PathBuf>,
+    /// Read no config file
+    #[arg(long, conflicts_with_all = ["config_file", "preset"])]
+    pub no_config: bool,
+    /// The preset of the config file to use [default: default]
+    #[arg(long, value_name = "NAME", env = "SCHEDCHECK_PRESET")]
+    pub preset: Option<String>,
+}
+
+/// The command line with its help trimmed: `-h` fits a screen, `--help` has everything.
+pub fn command() -> clap::Command {
+    Cli::command().mut_args(trim_help).mut_subcommands(|command| command.mut_args(trim_help))
+}
+
+fn trim_help(arg: clap::Arg) -> clap::Arg {
+    // Everybody knows these from `cargo test`.
+    const CARGOS_OWN: [&str; 5] = [
+        "Package Selection",
+        "Target Selection",
+        "Feature Selection",
+        "Compilation Options",
+        "Manifest Options",
+    ];
+    let known = arg.get_help_heading().is_some_and(|heading| CARGOS_OWN.contains(&heading));
+    arg.hide_short_help(known).hide_env_values(true)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
+}

@@ -1,0 +1,174 @@
+//! The types of `.config/schedcheck.toml`, and errors with positions for what does not fit them.
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use serde::Deserialize;
+
+use super::limits::Limits;
+use crate::cli::explore_opts::{Reduction, Switch};
+use crate::error::{ExpectedError, Result};
+use crate::suggest;
+
+/// The whole file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ConfigFile {
+    /// Crates that keep the real std.
+    #[serde(default)]
+    pub skip: Vec<String>,
+    #[serde(default)]
+    pub preset: BTreeMap<String, Section>,
+}
+
+/// A preset, or an override inside one.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Section {
+    pub inherits: Option<String>,
+    pub overrides: Vec<Section>,
+    /// Of an override: the tests it applies to, by the same substring rule as on the command line.
+    pub filter: Option<String>,
+    pub fail_fast: Option<bool>,
+    pub require_complete: Option<bool>,
+    pub jobs: Option<std::num::NonZeroUsize>,
+    pub priority: Option<Priority>,
+    pub bound: Option<u32>,
+    pub reduction: Option<Reduction>,
+    pub max_time: Option<Budget>,
+    pub max_executions: Option<u64>,
+    pub max_steps: Option<u64>,
+    pub seed: Option<u64>,
+    pub spurious: Option<u32>,
+    pub timeouts: Option<u32>,
+    pub weak_cas: Option<u32>,
+    pub races: Option<Switch>,
+    pub os_threads: Option<bool>,
+    pub method: Vec<String>,
+    pub var: Vec<String>,
+}
+
+impl Section {
+    /// What it says about the search.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            priority: self.priority.clone().map(|priority| priority.0),
+            bound: self.bound,
+            reduction: self.reduction,
+            max_time: self.max_time.map(|budget| budget.0),
+            max_executions: self.max_executions,
+            max_steps: self.max_steps,
+            seed: self.seed,
+            spurious: self.spurious,
+            timeouts: self.timeouts,
+            weak_cas: self.weak_cas,
+            races: self.races,
+            os_threads: self.os_threads,
+            method: self.method.clone(),
+            var: self.var.clone(),
+        }
+    }
+}
+
+/// A checked list of priority functions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Priority(String);
+
+impl TryFrom<String> for Priority {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        crate::cli::priority::parse(&text).map(Self)
+    }
+}
+
+/// A time such as `60s`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Budget(Duration);
+
+impl TryFrom<String> for Budget {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        crate::cli::explore_opts::parse_duration(&text).map(Self)
+    }
+}
+
+impl ConfigFile {
+    /// Parses the text of the file at `path`.
+    pub fn parse(text: &str, path: &Utf8Path) -> Result<Self> {
+        let file: Self = toml::from_str(text).map_err(|error| describe(&error, text, path))?;
+        for (name, preset) in &file.preset {
+            let misplaced = |what: &str| ExpectedError::BadSetup(format!("{path}: [preset.{name}]: {what}"));
+            if preset.filter.is_some() {
+                return Err(misplaced("`filter` belongs into [[preset.NAME.overrides]]"));
+            }
+            for inner in &preset.overrides {
+                if inner.filter.is_none() {
+                    return Err(misplaced("every override needs a `filter`"));
+                }
+                if inner.inherits.is_some() || !inner.overrides.is_empty() {
+                    return Err(misplaced("an override cannot inherit or have overrides"));
+                }
+            }
+        }
+        Ok(file)
+    }
+}
+
+/// One line with the place, one with the text found there, and a suggestion for a misspelt key.
+fn describe(error: &toml::de::Error, text: &str, path: &Utf8Path) -> ExpectedError {
+    let message = error.message();
+    // serde says: unknown field `x`, expected one of `a`, `b`
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let hint = match (message.starts_with("unknown"), quoted.next()) {
+        (true, Some(given)) => suggest::did_you_mean(given, quoted),
+        _ => String::new(),
+    };
+    let at = error.span().map_or(0, |span| span.start).min(text.len());
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |start| start.chars().count()) + 1;
+    let source = text.lines().nth(line - 1).unwrap_or_default().trim_end();
+    ExpectedError::BadSetup(format!("{path}:{line}:{column}: {message}{hint}\n  | {source}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<ConfigFile, String> {
+        ConfigFile::parse(text, Utf8Path::new("c.toml")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_its_line_and_a_suggestion() {
+        let error = parse("[preset.default]\nmax-tiem = \"3s\"\n").unwrap_err();
+        assert!(error.starts_with("c.toml:2:1: unknown field `max-tiem`"), "{error}");
+        assert!(error.contains("did you mean `max-time`?"), "{error}");
+        assert!(error.ends_with("| max-tiem = \"3s\""), "{error}");
+    }
+
+    #[test]
+    fn bad_values_are_refused_with_their_line() {
+        for text in [
+            "[preset.a]\nmax-time = 3",
+            "[preset.a]\npriority = 'x'",
+            "[preset.a]\nbound = -1",
+            "[preset.a\n",
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with("c.toml:"), "{error}");
+        }
+    }
+
+    #[test]
+    fn filters_and_overrides_have_their_places() {
+        assert!(parse("[preset.a]\nfilter = 'x'").is_err());
+        assert!(parse("[[preset.a.overrides]]\nbound = 1").is_err());
+        let file = parse("[[preset.a.overrides]]\nfilter = 'q'\nbound = 1").unwrap();
+        assert_eq!(file.preset["a"].overrides[0].limits().bound, Some(1));
+    }
+}

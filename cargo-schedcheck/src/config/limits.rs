@@ -1,0 +1,110 @@
+//! What the engine can be told about a search, from whatever source.
+use std::time::Duration;
+
+use crate::cli::ExploreOpts;
+use crate::cli::explore_opts::{Reduction, Switch, word};
+
+/// Settings of one search; `None` means that this source says nothing about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    pub priority: Option<String>,
+    pub bound: Option<u32>,
+    pub reduction: Option<Reduction>,
+    pub max_time: Option<Duration>,
+    pub max_executions: Option<u64>,
+    pub max_steps: Option<u64>,
+    pub seed: Option<u64>,
+    pub spurious: Option<u32>,
+    pub timeouts: Option<u32>,
+    pub weak_cas: Option<u32>,
+    pub races: Option<Switch>,
+    pub os_threads: Option<bool>,
+    pub method: Vec<String>,
+    pub var: Vec<String>,
+}
+
+impl Limits {
+    /// The documented defaults.
+    pub fn built_in() -> Self {
+        Self {
+            priority: Some("mdpor,pb".to_owned()),
+            bound: None,
+            reduction: Some(Reduction::Optimal),
+            max_time: Some(Duration::from_secs(60)),
+            max_executions: None,
+            max_steps: Some(20_000),
+            seed: Some(0),
+            spurious: Some(1),
+            timeouts: Some(1),
+            weak_cas: Some(1),
+            races: Some(Switch::On),
+            os_threads: Some(false),
+            method: Vec::new(),
+            var: Vec::new(),
+        }
+    }
+
+    /// What the command line and its environment variables say.
+    pub fn from_cli(opts: &ExploreOpts) -> Self {
+        Self {
+            priority: opts.priority.clone(),
+            bound: opts.bound,
+            reduction: opts.reduction,
+            max_time: opts.max_time,
+            max_executions: opts.max_executions,
+            max_steps: opts.max_steps,
+            seed: opts.seed,
+            spurious: opts.spurious,
+            timeouts: opts.timeouts,
+            weak_cas: opts.weak_cas,
+            races: opts.races,
+            os_threads: opts.os_threads.then_some(true),
+            method: opts.method.clone(),
+            var: opts.var.clone(),
+        }
+    }
+
+    /// These settings, and where they say nothing those of `weaker`.
+    pub fn or(self, weaker: Self) -> Self {
+        let lists = |own: Vec<String>, other| if own.is_empty() { other } else { own };
+        Self {
+            priority: self.priority.or(weaker.priority),
+            bound: self.bound.or(weaker.bound),
+            reduction: self.reduction.or(weaker.reduction),
+            max_time: self.max_time.or(weaker.max_time),
+            max_executions: self.max_executions.or(weaker.max_executions),
+            max_steps: self.max_steps.or(weaker.max_steps),
+            seed: self.seed.or(weaker.seed),
+            spurious: self.spurious.or(weaker.spurious),
+            timeouts: self.timeouts.or(weaker.timeouts),
+            weak_cas: self.weak_cas.or(weaker.weak_cas),
+            races: self.races.or(weaker.races),
+            os_threads: self.os_threads.or(weaker.os_threads),
+            method: lists(self.method, weaker.method),
+            var: lists(self.var, weaker.var),
+        }
+    }
+
+    /// As the keys and values of a request.
+    pub fn pairs(&self) -> Vec<(&'static str, String)> {
+        let number = |value: &dyn ToString| value.to_string();
+        let single = [
+            ("priority", self.priority.clone()),
+            ("bound", self.bound.map(|v| number(&v))),
+            ("reduction", self.reduction.map(word)),
+            ("max-time-ms", self.max_time.map(|v| number(&v.as_millis()))),
+            ("max-executions", self.max_executions.map(|v| number(&v))),
+            ("max-steps", self.max_steps.map(|v| number(&v))),
+            ("seed", self.seed.map(|v| number(&v))),
+            ("spurious", self.spurious.map(|v| number(&v))),
+            ("timeouts", self.timeouts.map(|v| number(&v))),
+            ("weak-cas", self.weak_cas.map(|v| number(&v))),
+            ("races", self.races.map(word)),
+            ("os-threads", self.os_threads.map(|v| if v { "yes" } else { "no" }.to_owned())),
+        ];
+        let single = single.into_iter().filter_map(|(key, value)| Some((key, value?)));
+        let methods = self.method.iter().map(|v| ("method", v.clone()));
+        let vars = self.var.iter().map(|v| ("var", v.clone()));
+        single.chain(methods).chain(vars).collect()
+    }
+}

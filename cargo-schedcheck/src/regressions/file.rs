@@ -1,0 +1,223 @@
+//! The replay file: small, readable, versioned TOML.
+use std::io::Write;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ExpectedError, Result};
+use crate::reports::event::TestId;
+use crate::run::wire::{Location, Outcome, Schedule};
+
+/// The version of the format that this command writes and reads.
+const VERSION: i64 = 1;
+/// Far beyond any schedule; larger files are not ours.
+const LARGEST: u64 = 64 << 20;
+
+/// One recorded failure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayFile {
+    version: i64,
+    /// How many deltas follow: a file that was cut short must not look whole.
+    choices: usize,
+    pub test: RecordedTest,
+    pub tool: Tool,
+    pub failure: Failure,
+    #[serde(default)]
+    pub options: Options,
+    pub schedule: Schedule,
+}
+
+/// Which test, and how it was built.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RecordedTest {
+    pub package: String,
+    pub target: String,
+    pub name: String,
+    /// Features and profile, as flags of cargo.
+    #[serde(default)]
+    pub cargo_args: Vec<String>,
+}
+
+/// What found it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    pub schedcheck: String,
+    pub rustc: String,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    pub outcome: Outcome,
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<Location>,
+}
+
+/// Settings that were in force, as keys and values of a request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Stronger than the attribute of the test.
+    pub set: Vec<(String, String)>,
+    /// Weaker than the attribute of the test.
+    pub default: Vec<(String, String)>,
+}
+
+impl ReplayFile {
+    /// A file of the current version.
+    pub fn new(
+        test: RecordedTest,
+        tool: Tool,
+        failure: Failure,
+        options: Options,
+        schedule: Schedule,
+    ) -> Self {
+        Self { version: VERSION, choices: schedule.deltas.len(), test, tool, failure, options, schedule }
+    }
+
+    /// The identity of the recorded test.
+    pub fn id(&self) -> TestId {
+        TestId {
+            package: self.test.package.clone(),
+            target: self.test.target.clone(),
+            name: self.test.name.clone(),
+        }
+    }
+
+    /// Writes the file into `dir`, whole or not at all, and returns its path.
+    pub fn save(&self, dir: &Utf8Path) -> Result<Utf8PathBuf> {
+        let path = dir.join(file_name(&self.id()));
+        let text = toml::to_string(self).map_err(|error| {
+            ExpectedError::BadSetup(format!("cannot write the schedule to {path}: {error}"))
+        })?;
+        fs::create_dir_all(dir)?;
+        let mut file = tempfile::NamedTempFile::new_in(dir)?;
+        writeln!(file, "# One failing schedule. Repeat it with `cargo schedcheck replay FILE`.")?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(path)
+    }
+
+    /// Reads a file; anything that is not a whole file of this version is refused with its place.
+    pub fn load(path: &Utf8Path) -> Result<Self> {
+        let refuse = |reason: String| ExpectedError::BadSetup(format!("{path}: {reason}"));
+        let size = fs::metadata(path).map_err(|error| ExpectedError::BadSetup(error.to_string()))?;
+        if !size.is_file() || size.len() > LARGEST {
+            return Err(refuse("this is not a replay file".to_owned()));
+        }
+        let bytes = fs::read(path).map_err(|error| ExpectedError::BadSetup(error.to_string()))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| refuse("this is not a replay file: not UTF-8".to_owned()))?;
+        Self::parse(&text).map_err(refuse)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let at = |error: &toml::de::Error| {
+            let offset = error.span().map_or(0, |span| span.start).min(text.len());
+            let line = text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count() + 1;
+            format!("line {line}: {}", error.message())
+        };
+        let table: toml::Table = toml::from_str(text).map_err(|error| at(&error))?;
+        match table.get("version") {
+            Some(toml::Value::Integer(VERSION)) => {}
+            Some(other) => {
+                return Err(format!(
+                    "version {other} is not known here; this command reads version {VERSION}"
+                ));
+            }
+            None => return Err("this is not a replay file: it has no `version`".to_owned()),
+        }
+        let file: Self = toml::from_str(text).map_err(|error| at(&error))?;
+        if file.failure.outcome == Outcome::Passed {
+            return Err("it records no failure".to_owned());
+        }
+        let found = file.schedule.deltas.len();
+        if found != file.choices {
+            return Err(format!("it has {found} of {} choices; was it cut short?", file.choices));
+        }
+        Ok(file)
+    }
+}
+
+/// `PACKAGE.TARGET.TEST.toml`, with dashes for everything that does not belong into a file name.
+fn file_name(id: &TestId) -> String {
+    let plain = |text: &str| {
+        let dashed: String =
+            text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
+        dashed.replace("--", "-")
+    };
+    format!("{}.{}.{}.toml", plain(&id.package), plain(&id.target), plain(&id.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::wire::Delta;
+
+    fn example() -> ReplayFile {
+        let delta = |step| Delta {
+            step,
+            thread: "0.2".into(),
+            alt: "0".into(),
+            op: "mutex.lock".into(),
+            site: "src/lib.rs:8:17".into(),
+            nth: 1,
+        };
+        ReplayFile::new(
+            RecordedTest {
+                package: "bank".into(),
+                target: "lib".into(),
+                name: "tests::transfer".into(),
+                cargo_args: vec!["--release".into()],
+            },
+            Tool { schedcheck: "0.1.0".into(), rustc: "rustc 1.95.0".into() },
+            Failure { outcome: Outcome::Deadlock, message: "two\nlines".into(), location: None },
+            Options { set: vec![("seed".into(), "7".into())], default: Vec::new() },
+            Schedule { fingerprint: "ab".into(), steps: 7, deltas: vec![delta(5), delta(6)] },
+        )
+    }
+
+    #[test]
+    fn a_saved_file_reads_back_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let path = example().save(&dir.join("new")).unwrap();
+        assert!(path.as_str().ends_with("bank.lib.tests-transfer.toml"), "{path}");
+        let read = ReplayFile::load(&path).unwrap();
+        assert_eq!(read.schedule, example().schedule);
+        assert_eq!(read.options.set, example().options.set);
+        assert_eq!(read.failure.message, "two\nlines");
+    }
+
+    #[test]
+    fn a_file_cut_anywhere_is_refused_or_still_whole() {
+        let text = toml::to_string(&example()).unwrap();
+        for end in 0..text.len() {
+            if let Ok(cut) = ReplayFile::parse(&text[..end]) {
+                assert_eq!(cut.schedule.deltas.len(), 2);
+                assert_eq!(cut.test.name, "tests::transfer");
+            }
+        }
+    }
+
+    #[test]
+    fn foreign_files_are_refused_with_a_reason() {
+        for (text, reason) in [
+            ("", "no `version`"),
+            ("version = 2", "version 2 is not known"),
+            ("version = 1\n", "missing field"),
+            ("[package]\nname = 'x'", "no `version`"),
+            ("version = 1\n[test\n", "line 2"),
+        ] {
+            let error = ReplayFile::parse(text).unwrap_err();
+            assert!(error.contains(reason), "{text:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Failures that were found once: saved, read again, run again.
+pub mod file;
+pub mod replay;

@@ -1,0 +1,84 @@
+//! What happens in a run, for all reports.
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+
+use crate::config::Limits;
+use crate::exit_code::ExitCode;
+use crate::run::wire::{Finished, Outcome, Progress};
+
+/// One thing that happened.
+#[derive(Debug)]
+pub enum Event<'a> {
+    RunStarted(&'a RunStarted),
+    TestStarted(&'a TestId),
+    TestProgress(&'a TestId, &'a Progress),
+    TestFinished(&'a TestResult),
+    /// A test was ended before it had a verdict, by the user.
+    TestStopped(&'a TestId, &'a Progress),
+    RunFinished(&'a Summary),
+}
+
+/// A test, by the names that people know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestId {
+    pub package: String,
+    pub target: String,
+    pub name: String,
+}
+
+impl std::fmt::Display for TestId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}::{} {}", self.package, self.target, self.name)
+    }
+}
+
+/// What is about to be done.
+#[derive(Debug)]
+pub struct RunStarted {
+    pub tests: usize,
+    pub binaries: usize,
+    /// What holds for tests about which nothing special is said.
+    pub limits: Limits,
+    /// One recorded schedule is repeated; nothing is searched.
+    pub replay: bool,
+}
+
+/// The verdict on one test.
+#[derive(Debug)]
+pub struct TestResult {
+    pub id: TestId,
+    pub finished: Finished,
+    /// How many schedules were known but not yet run when the search ended.
+    pub pending: u64,
+    /// The verdict is on one recorded schedule.
+    pub replayed: bool,
+    /// The file that repeats a failure, as the user would write its path.
+    pub replay: Option<Utf8PathBuf>,
+    /// The command that repeats a failure.
+    pub replay_command: Option<String>,
+    /// Folders that relative source paths may be relative to.
+    pub source_dirs: Vec<Utf8PathBuf>,
+}
+
+impl TestResult {
+    /// Whether a failing schedule was found.
+    pub fn failed(&self) -> bool {
+        self.finished.outcome != Outcome::Passed
+    }
+}
+
+/// The whole run in numbers.
+#[derive(Debug)]
+pub struct Summary {
+    pub passed: usize,
+    pub failed: usize,
+    /// Of those that passed: how many did not reach their guarantee.
+    pub incomplete: usize,
+    /// Selected but without a verdict: never started, or stopped.
+    pub unfinished: usize,
+    pub elapsed: Duration,
+    /// The last failure's command, to paste.
+    pub replay_command: Option<String>,
+    pub exit_code: ExitCode,
+}

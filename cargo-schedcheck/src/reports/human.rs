@@ -1,0 +1,214 @@
+//! Status lines and summary for people, on stderr.
+use std::io;
+
+use clap_cargo::style;
+
+use super::event::{Summary, TestId, TestResult};
+use super::progress::Terminal;
+use super::{Event, Sink, diagnostic};
+use crate::exit_code::ExitCode;
+use crate::run::wire::{Finished, Outcome, Progress};
+
+/// The report for people.
+#[derive(Debug)]
+pub struct Human {
+    terminal: Terminal,
+    quiet: bool,
+    verbose: bool,
+    tests: usize,
+    done: usize,
+    failed: usize,
+    running: Vec<(TestId, Progress)>,
+}
+
+impl Human {
+    /// A report that has seen nothing yet.
+    pub fn new(quiet: bool, verbose: bool) -> Self {
+        let terminal = Terminal::new(quiet);
+        Self { terminal, quiet, verbose, tests: 0, done: 0, failed: 0, running: Vec::new() }
+    }
+
+    fn show_progress(&mut self) {
+        let Some((id, progress)) = self.running.first() else {
+            return;
+        };
+        let mut text = format!("{}/{} tests", self.done, self.tests);
+        if self.failed > 0 {
+            text.push_str(&format!(", {} failed", self.failed));
+        }
+        text.push_str(&format!("  {}  {}", id.name, state(progress)));
+        if let others @ 1.. = self.running.len() - 1 {
+            text.push_str(&format!("  (and {others} more)"));
+        }
+        self.terminal.now(text);
+    }
+
+    fn finished(&self, result: &TestResult) {
+        let finished = &result.finished;
+        let (verb, color, how) = match (finished.outcome, finished.complete) {
+            (Outcome::Passed, true) => ("PASS", style::GOOD, reached(finished)),
+            (Outcome::Passed, false) => ("BUDGET", style::WARN, open(result.pending)),
+            (outcome, _) => ("FAIL", style::ERROR, outcome.name().to_owned()),
+        };
+        if self.quiet && !result.failed() {
+            return;
+        }
+        let amount = match result.replayed {
+            true => "replayed".to_owned(),
+            false => amount(finished.executions),
+        };
+        let elapsed = seconds(finished.elapsed_ms);
+        self.terminal.status(verb, color, format_args!("[{elapsed:>8}, {amount}, {how}] {}", result.id));
+        if result.failed() {
+            self.terminal.text(&diagnostic::render(result, terminal_width(), self.verbose));
+            return;
+        }
+        self.terminal.text(&format!("{:>12} {}", "", covered(finished)));
+        for thing in &finished.uncontrolled {
+            self.terminal.text(&format!("{:>12} note: not controlled: {thing}", ""));
+        }
+    }
+
+    fn summary(&self, summary: &Summary) {
+        self.terminal.clear();
+        let mut text = format!("{} {}: ", self.tests, plural(self.tests as u64, "test"));
+        text.push_str(&format!("{} passed", summary.passed));
+        if summary.incomplete > 0 {
+            text.push_str(&format!(" ({} incomplete)", summary.incomplete));
+        }
+        text.push_str(&format!(", {} failed", summary.failed));
+        if summary.unfinished > 0 {
+            let why = match summary.exit_code {
+                ExitCode::Interrupted => "not finished",
+                _ => "not run",
+            };
+            text.push_str(&format!(", {} {why}", summary.unfinished));
+        }
+        if let Some(command) = &summary.replay_command {
+            text.push_str(&format!("; replay: {command}"));
+        }
+        let color = if summary.failed > 0 { style::ERROR } else { style::GOOD };
+        let elapsed = seconds(summary.elapsed.as_millis() as u64);
+        self.terminal.status("Summary", color, format_args!("[{elapsed:>8}] {text}"));
+    }
+}
+
+impl Sink for Human {
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        match event {
+            Event::RunStarted(run) => {
+                self.tests = run.tests;
+                if !self.quiet && !run.replay {
+                    let tests = plural(run.tests as u64, "test");
+                    let binaries = if run.binaries == 1 { "binary" } else { "binaries" };
+                    let bound =
+                        run.limits.bound.map_or_else(String::new, |k| format!(", at most {k} preemptions"));
+                    let time = run.limits.max_time.map(humantime::format_duration);
+                    let time = time.map_or_else(|| "no time limit".to_owned(), |time| format!("{time} each"));
+                    self.terminal.status(
+                        "Exploring",
+                        style::GOOD,
+                        format_args!("{} {tests} in {} {binaries} ({time}{bound})", run.tests, run.binaries),
+                    );
+                }
+            }
+            Event::TestStarted(id) => {
+                self.running.push(((*id).clone(), Progress::default()));
+                self.show_progress();
+            }
+            Event::TestProgress(id, progress) => {
+                if let Some(entry) = self.running.iter_mut().find(|(running, _)| running == *id) {
+                    entry.1 = (*progress).clone();
+                }
+                self.show_progress();
+            }
+            Event::TestFinished(result) => {
+                self.running.retain(|(running, _)| *running != result.id);
+                self.done += 1;
+                self.failed += usize::from(result.failed());
+                self.finished(result);
+                self.show_progress();
+            }
+            Event::TestStopped(id, progress) => {
+                self.running.retain(|(running, _)| running != *id);
+                self.terminal.status(
+                    "STOPPED",
+                    style::WARN,
+                    format_args!(
+                        "[{:>8}, {}, {}] {id}",
+                        seconds(progress.elapsed_ms),
+                        amount(progress.executions),
+                        open(progress.pending),
+                    ),
+                );
+            }
+            Event::RunFinished(summary) => self.summary(summary),
+        }
+        Ok(())
+    }
+}
+
+/// How far a search is: amount, speed, what is covered, what is left.
+fn state(progress: &Progress) -> String {
+    let mut text = amount(progress.executions).trim_start().to_owned();
+    if progress.elapsed_ms >= 1000 {
+        text.push_str(&format!(", {}/s", progress.executions * 1000 / progress.elapsed_ms));
+    }
+    if let Some(bound) = progress.bound_done {
+        text.push_str(&format!(", done up to {bound} {}", plural(bound.into(), "preemption")));
+    }
+    let executions = progress.executions as f64;
+    match progress.estimate {
+        Some(estimate) if estimate > 0.0 && estimate >= executions => {
+            text.push_str(&format!(", ≈ {:.0} %", 100.0 * executions / estimate));
+        }
+        _ => text.push_str(&format!(", {} open", progress.pending)),
+    }
+    text
+}
+
+/// The guarantee in two words.
+fn reached(finished: &Finished) -> String {
+    match finished.bound {
+        Some(bound) => format!("complete up to {bound} {}", plural(bound.into(), "preemption")),
+        None => "complete".to_owned(),
+    }
+}
+
+fn open(pending: u64) -> String {
+    if pending > 0 { format!("{pending} open") } else { "not complete".to_owned() }
+}
+
+/// What a pass means, as a sentence.
+fn covered(finished: &Finished) -> String {
+    if !finished.coverage.is_empty() {
+        return format!("covered: {}", finished.coverage);
+    }
+    let bounded = |k: u32| format!("all schedules with at most {k} {}", plural(k.into(), "preemption"));
+    match (finished.complete, finished.bound, finished.bound_done) {
+        (true, None, _) => "covered: all schedules".to_owned(),
+        (true, Some(bound), _) => format!("covered: {}", bounded(bound)),
+        (false, _, Some(done)) => format!("covered: {}; beyond that only a part", bounded(done)),
+        (false, _, None) => {
+            format!("covered: {}, with no guarantee yet", amount(finished.executions).trim_start())
+        }
+    }
+}
+
+fn amount(executions: u64) -> String {
+    format!("{executions:>5} {}", plural(executions, "schedule"))
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
+}
+
+fn seconds(milliseconds: u64) -> String {
+    format!("{}.{:01}s", milliseconds / 1000, milliseconds % 1000 / 100)
+}
+
+/// Columns of the terminal, or a width that reads well in a log.
+fn terminal_width() -> usize {
+    let measured = terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
+    measured.unwrap_or(120).clamp(40, 200)
+}

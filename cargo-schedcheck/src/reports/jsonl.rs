@@ -1,0 +1,188 @@
+//! Events as JSON lines: one object a line, flushed at once, versioned.
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{Event, Sink};
+use crate::run::wire::Location;
+
+/// The version of the format; within it, fields are only added.
+const VERSION: u32 = 1;
+
+/// Writes JSON lines.
+#[derive(Debug)]
+pub struct JsonLines<W>(pub W);
+
+#[derive(Serialize)]
+struct Line<'a> {
+    v: u32,
+    #[serde(flatten)]
+    body: Body<'a>,
+}
+
+/// The wire types, apart from the types inside: these must not change by accident.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+enum Body<'a> {
+    RunStarted {
+        tests: usize,
+        version: &'a str,
+        priority: Option<&'a str>,
+        bound: Option<u32>,
+        seed: Option<u64>,
+    },
+    TestStarted {
+        package: &'a str,
+        target: &'a str,
+        test: &'a str,
+    },
+    TestProgress {
+        package: &'a str,
+        target: &'a str,
+        test: &'a str,
+        executions: u64,
+        traces: u64,
+        pending: u64,
+        estimate: Option<f64>,
+        bound_done: Option<u32>,
+        elapsed_ms: u64,
+    },
+    TestFinished {
+        package: &'a str,
+        target: &'a str,
+        test: &'a str,
+        outcome: &'a str,
+        message: &'a str,
+        executions: u64,
+        traces: u64,
+        complete: bool,
+        bound_done: Option<u32>,
+        preemptions: u64,
+        steps: u64,
+        replay: Option<&'a str>,
+        location: Option<&'a Location>,
+        elapsed_ms: u64,
+        peak_pending: u64,
+        peak_bytes: u64,
+    },
+    TestStopped {
+        package: &'a str,
+        target: &'a str,
+        test: &'a str,
+        executions: u64,
+        elapsed_ms: u64,
+    },
+    RunFinished {
+        passed: usize,
+        failed: usize,
+        incomplete: usize,
+        unfinished: usize,
+        exit_code: u8,
+    },
+}
+
+impl<W: Write> Sink for JsonLines<W> {
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
+        let body = match event {
+            Event::RunStarted(run) => Body::RunStarted {
+                tests: run.tests,
+                version: env!("CARGO_PKG_VERSION"),
+                priority: run.limits.priority.as_deref(),
+                bound: run.limits.bound,
+                seed: run.limits.seed,
+            },
+            Event::TestStarted(id) => {
+                Body::TestStarted { package: &id.package, target: &id.target, test: &id.name }
+            }
+            Event::TestProgress(id, progress) => Body::TestProgress {
+                package: &id.package,
+                target: &id.target,
+                test: &id.name,
+                executions: progress.executions,
+                traces: progress.traces,
+                pending: progress.pending,
+                estimate: progress.estimate,
+                bound_done: progress.bound_done,
+                elapsed_ms: progress.elapsed_ms,
+            },
+            Event::TestFinished(result) => Body::TestFinished {
+                package: &result.id.package,
+                target: &result.id.target,
+                test: &result.id.name,
+                outcome: result.finished.outcome.name(),
+                message: &result.finished.message,
+                executions: result.finished.executions,
+                traces: result.finished.traces,
+                complete: result.finished.complete,
+                bound_done: result.finished.bound_done,
+                preemptions: result.finished.preemptions,
+                steps: result.finished.steps,
+                replay: result.replay.as_ref().map(|path| path.as_str()),
+                location: result.finished.location.as_ref(),
+                elapsed_ms: result.finished.elapsed_ms,
+                peak_pending: result.finished.peak_pending,
+                peak_bytes: result.finished.peak_bytes,
+            },
+            Event::TestStopped(id, progress) => Body::TestStopped {
+                package: &id.package,
+                target: &id.target,
+                test: &id.name,
+                executions: progress.executions,
+                elapsed_ms: progress.elapsed_ms,
+            },
+            Event::RunFinished(summary) => Body::RunFinished {
+                passed: summary.passed,
+                failed: summary.failed,
+                incomplete: summary.incomplete,
+                unfinished: summary.unfinished,
+                exit_code: summary.exit_code.number(),
+            },
+        };
+        let mut line = serde_json::to_vec(&Line { v: VERSION, body })?;
+        line.push(b'\n');
+        self.0.write_all(&line)?;
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Limits;
+    use crate::reports::event::{RunStarted, Summary, TestId};
+
+    fn line(event: &Event<'_>) -> String {
+        let mut sink = JsonLines(Vec::new());
+        sink.event(event).unwrap();
+        String::from_utf8(sink.0).unwrap()
+    }
+
+    #[test]
+    fn lines_are_as_promised_to_other_programs() {
+        let started = RunStarted { tests: 9, binaries: 3, limits: Limits::built_in(), replay: false };
+        assert_eq!(
+            line(&Event::RunStarted(&started)),
+            "{\"v\":1,\"type\":\"run-started\",\"tests\":9,\"version\":\"0.1.0\",\"priority\":\"mdpor,pb\",\
+             \"bound\":null,\"seed\":0}\n"
+        );
+        let id = TestId { package: "bank".into(), target: "lib".into(), name: "tests::transfer".into() };
+        assert_eq!(
+            line(&Event::TestStarted(&id)),
+            "{\"v\":1,\"type\":\"test-started\",\"package\":\"bank\",\"target\":\"lib\",\"test\":\"tests::transfer\"}\n"
+        );
+        let summary = Summary {
+            passed: 8,
+            failed: 1,
+            incomplete: 0,
+            unfinished: 0,
+            elapsed: std::time::Duration::ZERO,
+            replay_command: None,
+            exit_code: crate::exit_code::ExitCode::Failed,
+        };
+        assert_eq!(
+            line(&Event::RunFinished(&summary)),
+            "{\"v\":1,\"type\":\"run-finished\",\"passed\":8,\"failed\":1,\"incomplete\":0,\"unfinished\":0,\
+             \"exit_code\":100}\n"
+        );
+    }
+}

@@ -1,0 +1,194 @@
+//! One test binary as a child process: started, listened to, ended. Whatever it does, there is a verdict.
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use camino::Utf8Path;
+use fs_err as fs;
+
+use super::interrupt;
+use super::request::Request;
+use super::wire::ChildEvent;
+use crate::build::TestBinary;
+use crate::build::toolchain::is_of_a_package;
+use crate::error::{ExpectedError, Result};
+
+/// How often a waiting parent looks at the clock and for Ctrl-C.
+const TICK: Duration = Duration::from_millis(50);
+/// How much of a child's stderr is kept for the report of a crash.
+const STDERR_TAIL: usize = 16 * 1024;
+/// How every event begins.
+const EVENT: &[u8] = br#"{"event":"#;
+/// Longer than any trace; a test that prints without end must not eat our memory.
+const LONGEST_LINE: u64 = 1 << 28;
+
+/// How a child ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// By itself.
+    Exited(ExitStatus),
+    /// It was silent past its deadline and was killed.
+    TimedOut,
+    /// The user wanted to stop.
+    Interrupted,
+}
+
+/// What is left of a child.
+#[derive(Debug)]
+pub struct Remains {
+    pub ending: Ending,
+    /// The end of what it wrote to stderr.
+    pub stderr: String,
+    /// A line that was meant for us but could not be understood.
+    pub garbled: Option<String>,
+}
+
+/// Runs a test binary with a request. `listen` gets every event and may move the deadline.
+pub fn run(
+    binary: &TestBinary,
+    request: &Request,
+    work: &Utf8Path,
+    show_stderr: bool,
+    deadline: Instant,
+    mut listen: impl FnMut(ChildEvent, &mut Instant),
+) -> Result<Remains> {
+    let request_path = work.join("request");
+    fs::write(&request_path, request.text())?;
+    let mut child = start(binary, &request_path)?;
+    let stderr = child.stderr.take().map(|pipe| keep_tail(pipe, show_stderr));
+    let lines = child.stdout.take().map(read_events);
+
+    let mut deadline = deadline;
+    let mut garbled = None;
+    let mut ending = None;
+    while let Some(lines) = &lines {
+        match lines.recv_timeout(TICK) {
+            Ok(line) => match serde_json::from_slice(&line) {
+                Ok(event) => listen(event, &mut deadline),
+                Err(_) => garbled = Some(String::from_utf8_lossy(&line).trim_end().to_owned()),
+            },
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                // The pipe may be kept open by processes that the test left behind.
+                if child.try_wait()?.is_some() {
+                    break;
+                }
+            }
+        }
+        if interrupt::is_requested() {
+            ending = Some(Ending::Interrupted);
+        } else if Instant::now() > deadline {
+            ending = Some(Ending::TimedOut);
+        }
+        if ending.is_some() {
+            child.kill()?;
+            break;
+        }
+    }
+    let ending = match (ending, wait(&mut child, deadline)?) {
+        (Some(ending), _) => ending,
+        (None, Some(status)) => Ending::Exited(status),
+        (None, None) => Ending::TimedOut,
+    };
+    let stderr = stderr.map(Tail::take).unwrap_or_default();
+    Ok(Remains { ending, stderr, garbled })
+}
+
+fn start(binary: &TestBinary, request: &Utf8Path) -> Result<Child> {
+    let mut command = Command::new(&binary.executable);
+    for (name, _) in std::env::vars_os() {
+        if is_of_a_package(&name) || name.to_string_lossy().starts_with("SCHEDCHECK_") {
+            command.env_remove(&name);
+        }
+    }
+    command
+        // Only read by harnesses that do not know us: they list their tests instead of running them.
+        .args(["--list", "--format", "terse"])
+        .current_dir(&binary.package_dir)
+        .envs(binary.env.iter().map(|(name, value)| (name, value)))
+        .env("SCHEDCHECK_REQUEST", request)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    // Its own group: Ctrl-C on the terminal is for us, and we tell the children.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.spawn().map_err(|source| ExpectedError::Start { program: binary.executable.to_string(), source })
+}
+
+/// Waits for a child that has closed its stdout; kills it at the deadline.
+fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() > deadline || interrupt::is_requested() {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Passes on the events among the lines of a child; the rest is the test's own output.
+fn read_events(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (send, receive) = channel();
+    std::thread::spawn(move || {
+        let mut pipe = BufReader::new(pipe);
+        loop {
+            let mut line = Vec::new();
+            match pipe.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            // A test may have printed something without ending its line.
+            let start = line.windows(EVENT.len()).position(|window| window == EVENT);
+            if let Some(start) = start
+                && send.send(line.split_off(start)).is_err()
+            {
+                return;
+            }
+        }
+    });
+    receive
+}
+
+/// The collector of a child's stderr.
+struct Tail {
+    thread: JoinHandle<()>,
+    bytes: std::sync::Arc<std::sync::Mutex<Vec<u8>>>,
+}
+
+fn keep_tail(mut pipe: ChildStderr, show: bool) -> Tail {
+    let bytes = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let shared = bytes.clone();
+    let thread = std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(count @ 1..) = pipe.read(&mut buffer) {
+            if show {
+                let _ = anstream::stderr().write_all(&buffer[..count]);
+            }
+            let Ok(mut tail) = shared.lock() else { return };
+            tail.extend_from_slice(&buffer[..count]);
+            if tail.len() > 2 * STDERR_TAIL {
+                let surplus = tail.len() - STDERR_TAIL;
+                tail.drain(..surplus);
+            }
+        }
+    });
+    Tail { thread, bytes }
+}
+
+impl Tail {
+    fn take(self) -> String {
+        // Processes left behind by the test may keep the pipe open: do not wait for them.
+        let patience = Instant::now() + Duration::from_millis(200);
+        while !self.thread.is_finished() && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.bytes.lock().map(|tail| String::from_utf8_lossy(&tail).into_owned()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,124 @@
+//! One test from start to verdict.
+use std::time::{Duration, Instant};
+
+use camino::Utf8PathBuf;
+use fs_err as fs;
+
+use super::child::{self, Ending, Remains};
+use super::request::Request;
+use super::wire::{ChildEvent, Finished, Outcome, Progress};
+use super::{record, utf8};
+use crate::build::TestBinary;
+use crate::config::Limits;
+use crate::error::Result;
+use crate::reports::event::TestId;
+
+/// How long a child may be silent after its time budget: it may have to shorten a long failing schedule.
+const GRACE: Duration = Duration::from_secs(10);
+/// How long a child may take to end after its verdict.
+const AFTERWARDS: Duration = Duration::from_secs(2);
+
+/// One test to explore.
+#[derive(Debug)]
+pub struct Plan<'a> {
+    pub id: TestId,
+    pub binary: &'a TestBinary,
+    /// Stronger than the attribute of the test.
+    pub set: Limits,
+    /// Weaker than the attribute of the test.
+    pub default: Limits,
+}
+
+/// How the exploration of a test ended.
+#[derive(Debug)]
+pub enum Verdict {
+    Finished {
+        finished: Box<Finished>,
+        pending: u64,
+    },
+    /// The user wanted to stop.
+    Stopped(Progress),
+}
+
+/// Explores one test in a child of its own.
+pub fn explore(plan: &Plan<'_>, show_stderr: bool, on_progress: impl FnMut(&Progress)) -> Result<Verdict> {
+    let work = tempfile::tempdir()?;
+    let work = utf8(work.path())?.to_owned();
+    let record = work.join("record");
+    let request = Request::explore(&plan.id.name)
+        .settings("set", plan.set.pairs())
+        .settings("default", plan.default.pairs())
+        .record(&record);
+    let budget = plan.set.max_time.or(plan.default.max_time).unwrap_or(Duration::MAX / 4);
+    attend(plan.binary, &request, &work, show_stderr, budget, on_progress)
+}
+
+/// Runs a request that ends with a verdict, whatever the child does.
+pub fn attend(
+    binary: &TestBinary,
+    request: &Request,
+    work: &Utf8PathBuf,
+    show_stderr: bool,
+    budget: Duration,
+    mut on_progress: impl FnMut(&Progress),
+) -> Result<Verdict> {
+    let start = Instant::now();
+    let far = start + Duration::from_secs(100 * 365 * 24 * 3600);
+    let after = |budget: Duration| start.checked_add(budget.saturating_add(GRACE)).unwrap_or(far);
+    let mut last = Progress::default();
+    let mut verdict = None;
+    let remains =
+        child::run(binary, request, work, show_stderr, after(budget), |event, deadline| match event {
+            ChildEvent::Started(started) => {
+                if let Some(limit) = started.max_time_ms {
+                    *deadline = after(Duration::from_millis(limit));
+                }
+            }
+            ChildEvent::Progress(progress) => {
+                on_progress(&progress);
+                last = progress;
+            }
+            ChildEvent::Finished(finished) => {
+                verdict = Some(finished);
+                *deadline = Instant::now() + AFTERWARDS;
+            }
+            ChildEvent::Test(_) | ChildEvent::Listed | ChildEvent::Unknown => {}
+        })?;
+    if let Some(mut finished) = verdict {
+        finished.forget_engine_places();
+        // What aborts a program often says why, past all capturing.
+        if finished.outcome == Outcome::Crash && finished.output.is_empty() {
+            finished.output = remains.stderr;
+        }
+        let pending = if finished.complete { 0 } else { last.pending };
+        return Ok(Verdict::Finished { finished, pending });
+    }
+    if let Ending::Interrupted = remains.ending {
+        last.elapsed_ms = last.elapsed_ms.max(start.elapsed().as_millis() as u64);
+        return Ok(Verdict::Stopped(last));
+    }
+    last.elapsed_ms = start.elapsed().as_millis() as u64;
+    let mut finished = Finished::without_child(Outcome::Crash, obituary(&remains, start.elapsed()), &last);
+    let recorded = fs::read(work.join("record")).unwrap_or_default();
+    if let Some((execution, schedule)) = record::last_schedule(&String::from_utf8_lossy(&recorded)) {
+        finished.executions = finished.executions.max(execution);
+        finished.schedule = Some(schedule);
+    }
+    finished.output = remains.stderr;
+    Ok(Verdict::Finished { finished: Box::new(finished), pending: last.pending })
+}
+
+/// Why there is no verdict of the child's own.
+fn obituary(remains: &Remains, elapsed: Duration) -> String {
+    let mut text = match &remains.ending {
+        Ending::Exited(status) => format!("the test process ended without a result ({status})"),
+        Ending::TimedOut | Ending::Interrupted => {
+            format!("the test process did not answer for {:.0} s and was stopped", elapsed.as_secs_f64())
+        }
+    };
+    if let Some(line) = &remains.garbled {
+        let line: String = line.chars().take(200).collect();
+        text.push_str(&format!("; it sent a message that could not be understood: {line}"));
+    }
+    text
+}

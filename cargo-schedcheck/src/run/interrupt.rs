@@ -1,0 +1,51 @@
+//! Ctrl-C: once to stop and print what is known, twice to end at once.
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::exit_code::ExitCode;
+
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// Takes over Ctrl-C (and a request to terminate) for the rest of the process.
+pub fn install() {
+    let installed = ctrlc::set_handler(|| {
+        if REQUESTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(ExitCode::Interrupted.number().into());
+        }
+    });
+    if let Err(error) = installed {
+        anstream::eprintln!("warning: Ctrl-C will end this command without a summary: {error}");
+    }
+}
+
+/// Whether the user wants to stop.
+pub fn is_requested() -> bool {
+    REQUESTED.load(Ordering::SeqCst)
+}
+
+/// Wants to stop for a reason of our own.
+pub fn request() {
+    REQUESTED.store(true, Ordering::SeqCst);
+}
+
+/// Does `work`, for example reading what a child prints, and ends the child when the user wants to stop meanwhile.
+pub fn ends<T>(child: &mut Child, work: impl FnOnce() -> T) -> T {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                if is_requested() {
+                    // It may have ended by itself: the terminal tells it too.
+                    let _ = child.kill();
+                    return;
+                }
+                std::thread::park_timeout(Duration::from_millis(50));
+            }
+        });
+        let result = work();
+        done.store(true, Ordering::SeqCst);
+        watcher.thread().unpark();
+        result
+    })
+}

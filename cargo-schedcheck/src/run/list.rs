@@ -1,0 +1,35 @@
+//! Asks every test binary which tests it has.
+use std::time::{Duration, Instant};
+
+use super::child;
+use super::request::Request;
+use super::wire::{ChildEvent, ListedTest};
+use crate::build::TestBinary;
+use crate::error::{ExpectedError, Result};
+
+/// A harness that does not know us may start its tests instead of listing them.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The tests of one binary; `None` when it does not use the standard harness.
+pub fn list(binary: &TestBinary) -> Result<Option<Vec<ListedTest>>> {
+    let work = tempfile::tempdir()?;
+    let work = super::utf8(work.path())?;
+    let mut tests = Vec::new();
+    let mut complete = false;
+    let remains = child::run(
+        binary,
+        &Request::list(),
+        work,
+        false,
+        Instant::now() + PATIENCE,
+        |event, _| match event {
+            ChildEvent::Test(test) => tests.push(test),
+            ChildEvent::Listed => complete = true,
+            _ => {}
+        },
+    )?;
+    if let child::Ending::Interrupted = remains.ending {
+        return Err(ExpectedError::Interrupted);
+    }
+    Ok(complete.then_some(tests))
+}

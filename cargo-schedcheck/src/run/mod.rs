@@ -1,0 +1,213 @@
+//! Builds the tests, explores each in a child of its own, and tells the reports what happens.
+pub mod child;
+pub mod explore;
+pub mod filter;
+pub mod interrupt;
+pub mod list;
+pub mod record;
+pub mod request;
+pub mod session;
+pub mod wire;
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Instant;
+
+use camino::Utf8Path;
+
+use crate::cli::output_opts::MessageFormat;
+use crate::cli::{OutputOpts, RunArgs, SelectArgs};
+use crate::error::{ExpectedError, Result};
+use crate::exit_code::ExitCode;
+use crate::reports::event::{RunStarted, Summary, TestId, TestResult};
+use crate::reports::human::Human;
+use crate::reports::jsonl::JsonLines;
+use crate::reports::{Event, Sink};
+use explore::{Plan, Verdict};
+use session::{Discovered, Session};
+use wire::{Outcome, Progress};
+
+/// `cargo schedcheck run`.
+pub fn run(args: &RunArgs) -> Result<ExitCode> {
+    args.output.check()?;
+    let session = Session::open(&args.cargo, &args.config, &args.explore)?;
+    let binaries = session.build(&args.cargo)?;
+    let discovered = session::discover(&binaries)?;
+    discovered.mention_skipped(args.cargo.quiet);
+    let plans = select(&session, &discovered, &args.select)?;
+    let mut sink = sink(&args.output, args.cargo.quiet, args.cargo.verbose > 0);
+    let limits = session.settings.general();
+    let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
+    used.dedup();
+    let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false };
+    explore_all(&session, &args.cargo, plans, &started, sink.as_mut())
+}
+
+/// The report that was asked for.
+pub fn sink(output: &OutputOpts, quiet: bool, verbose: bool) -> Box<dyn Sink> {
+    match output.message_format {
+        MessageFormat::Human => Box::new(Human::new(quiet, verbose)),
+        MessageFormat::Json => Box::new(JsonLines(std::io::stdout())),
+    }
+}
+
+/// The selected tests in the order in which they are started.
+fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &SelectArgs) -> Result<Vec<Plan<'a>>> {
+    let selected = discovered.selected(args)?;
+    let plan = |(binary, name): (_, String)| Plan {
+        set: session.settings.set.clone(),
+        default: session.settings.defaults_for(&name),
+        id: session::id(binary, name),
+        binary,
+    };
+    Ok(selected.into_iter().map(plan).collect())
+}
+
+/// What workers tell the thread that owns the reports.
+enum Report {
+    Started(TestId),
+    Progress(TestId, Progress),
+    Finished(Box<TestResult>),
+    Stopped(TestId, Progress),
+    Failed(ExpectedError),
+}
+
+fn explore_all(
+    session: &Session,
+    cargo: &crate::cli::CargoOpts,
+    plans: Vec<Plan<'_>>,
+    started: &RunStarted,
+    sink: &mut dyn Sink,
+) -> Result<ExitCode> {
+    let start = Instant::now();
+    sink.event(&Event::RunStarted(started))?;
+    let workers = session.settings.jobs.min(plans.len());
+    let queue = Mutex::new(VecDeque::from(plans));
+    let stop = AtomicBool::new(false);
+    let (send, reports) = channel();
+    let mut tally = Tally::default();
+    let outcome = std::thread::scope(|scope| {
+        for _ in 0..workers {
+            let send = send.clone();
+            scope.spawn(|| work(session, cargo, &queue, &stop, send));
+        }
+        drop(send);
+        let mut outcome = Ok(());
+        for report in reports {
+            let told = match report {
+                Report::Started(id) => sink.event(&Event::TestStarted(&id)),
+                Report::Progress(id, progress) => sink.event(&Event::TestProgress(&id, &progress)),
+                Report::Stopped(id, progress) => sink.event(&Event::TestStopped(&id, &progress)),
+                Report::Finished(result) => {
+                    tally.count(&result);
+                    sink.event(&Event::TestFinished(&result))
+                }
+                Report::Failed(error) => {
+                    outcome = Err(error);
+                    Ok(())
+                }
+            };
+            // Nobody reads any more: end the children too.
+            if let Err(error) = told {
+                outcome = Err(error.into());
+            }
+            if outcome.is_err() {
+                interrupt::request();
+            }
+        }
+        outcome
+    });
+    outcome?;
+    let summary = tally.summary(started.tests, session, start);
+    sink.event(&Event::RunFinished(&summary))?;
+    Ok(summary.exit_code)
+}
+
+/// One worker: takes tests until there are none or a failure says to stop.
+fn work(
+    session: &Session,
+    cargo: &crate::cli::CargoOpts,
+    queue: &Mutex<VecDeque<Plan<'_>>>,
+    stop: &AtomicBool,
+    send: Sender<Report>,
+) {
+    // The receiver outlives the workers, so sending cannot fail.
+    let tell = |report| drop(send.send(report));
+    while !stop.load(Ordering::SeqCst) && !interrupt::is_requested() {
+        let Some(plan) = queue.lock().ok().and_then(|mut queue| queue.pop_front()) else {
+            return;
+        };
+        tell(Report::Started(plan.id.clone()));
+        let show_stderr = cargo.verbose > 0;
+        let verdict = explore::explore(&plan, show_stderr, |progress| {
+            tell(Report::Progress(plan.id.clone(), progress.clone()));
+        });
+        let result = verdict.and_then(|verdict| match verdict {
+            Verdict::Stopped(progress) => Ok(Report::Stopped(plan.id.clone(), progress)),
+            // The replay file exists before anyone hears of the failure.
+            Verdict::Finished { finished, pending } => {
+                let result = session.result(&plan, *finished, pending, cargo)?;
+                if result.failed() && session.settings.fail_fast {
+                    stop.store(true, Ordering::SeqCst);
+                }
+                Ok(Report::Finished(Box::new(result)))
+            }
+        });
+        tell(result.unwrap_or_else(Report::Failed));
+    }
+}
+
+/// Counts verdicts.
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    incomplete: usize,
+    nondeterministic: usize,
+    replay_command: Option<String>,
+}
+
+impl Tally {
+    fn count(&mut self, result: &TestResult) {
+        let finished = &result.finished;
+        if result.failed() {
+            self.failed += 1;
+            self.nondeterministic += usize::from(finished.outcome == Outcome::Nondeterminism);
+            self.replay_command = result.replay_command.clone().or(self.replay_command.take());
+        } else {
+            self.passed += 1;
+            self.incomplete += usize::from(!finished.complete);
+        }
+    }
+
+    fn summary(self, tests: usize, session: &Session, start: Instant) -> Summary {
+        let exit_code = if interrupt::is_requested() {
+            ExitCode::Interrupted
+        } else if self.failed > self.nondeterministic {
+            ExitCode::Failed
+        } else if self.failed > 0 {
+            ExitCode::Nondeterminism
+        } else if self.incomplete > 0 && session.settings.require_complete {
+            ExitCode::Incomplete
+        } else {
+            ExitCode::Passed
+        };
+        Summary {
+            passed: self.passed,
+            failed: self.failed,
+            incomplete: self.incomplete,
+            unfinished: tests - self.passed - self.failed,
+            elapsed: start.elapsed(),
+            replay_command: self.replay_command,
+            exit_code,
+        }
+    }
+}
+
+/// A path that can be written into text files.
+pub fn utf8(path: &Path) -> Result<&Utf8Path> {
+    Utf8Path::from_path(path).ok_or_else(|| ExpectedError::NotUtf8 { path: path.to_owned() })
+}

@@ -1,0 +1,108 @@
+//! What a child is asked to do: a small text file named by `SCHEDCHECK_REQUEST`.
+use std::fmt::Write;
+
+use camino::Utf8Path;
+
+use super::wire::Schedule;
+
+/// The text of a request, line by line.
+#[derive(Debug)]
+pub struct Request(String);
+
+impl Request {
+    /// Asks for the names of the tests.
+    pub fn list() -> Self {
+        Self::new("list")
+    }
+
+    /// Asks to explore the schedules of one test.
+    pub fn explore(test: &str) -> Self {
+        Self::new("explore").line("test", test)
+    }
+
+    /// Asks to run one test once, in the given schedule.
+    pub fn replay(test: &str, schedule: &Schedule) -> Self {
+        let mut request = Self::new("replay").line("test", test).line("trace", "yes");
+        if !schedule.fingerprint.is_empty() {
+            request = request.line("fingerprint", &schedule.fingerprint);
+        }
+        for delta in &schedule.deltas {
+            let mut line = format!("{} {} {}", delta.step, word(&delta.thread), word(&delta.alt));
+            // A schedule that was noted before a crash knows no operations.
+            if !delta.op.is_empty() {
+                line.push_str(&format!(" {} {} {}", word(&delta.op), word(&delta.site), delta.nth));
+            }
+            request = request.line("delta", &line);
+        }
+        request
+    }
+
+    /// Settings that win over (`set`) or lose to (`default`) those of the test's own attribute.
+    pub fn settings(
+        self,
+        strength: &str,
+        pairs: impl IntoIterator<Item = (impl AsRef<str>, String)>,
+    ) -> Self {
+        pairs
+            .into_iter()
+            .fold(self, |request, (key, value)| request.line(&format!("{strength}.{}", key.as_ref()), &value))
+    }
+
+    /// Where the child notes each schedule before it runs it.
+    pub fn record(self, path: &Utf8Path) -> Self {
+        self.line("record", path.as_str())
+    }
+
+    /// The text to put into the file.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    fn new(action: &str) -> Self {
+        Self("schedcheck 1\n".to_owned()).line("do", action)
+    }
+
+    fn line(mut self, key: &str, value: &str) -> Self {
+        // A value ends at the end of its line, whatever it contains.
+        let value = value.replace(['\n', '\r'], " ");
+        let _ = writeln!(self.0, "{key} {value}");
+        self
+    }
+}
+
+/// One word of a line: blanks are percent-encoded.
+fn word(text: &str) -> String {
+    text.replace(char::is_whitespace, "%20")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::wire::Delta;
+
+    #[test]
+    fn a_replay_names_every_delta_on_one_line() {
+        let delta = Delta {
+            step: 5,
+            thread: "0.2".into(),
+            alt: "0".into(),
+            op: "mutex.lock".into(),
+            site: "my dir/lib.rs:8:17".into(),
+            nth: 1,
+        };
+        let schedule = Schedule { fingerprint: "ab12".into(), steps: 7, deltas: vec![delta] };
+        let request =
+            Request::replay("tests::transfer", &schedule).settings("set", [("seed", "7".to_owned())]);
+        assert_eq!(
+            request.text(),
+            "schedcheck 1\ndo replay\ntest tests::transfer\ntrace yes\nfingerprint ab12\n\
+             delta 5 0.2 0 mutex.lock my%20dir/lib.rs:8:17 1\nset.seed 7\n"
+        );
+    }
+
+    #[test]
+    fn values_cannot_start_a_new_line() {
+        let request = Request::explore("a").settings("set", [("var", "x\ndo list".to_owned())]);
+        assert!(request.text().ends_with("set.var x do list\n"));
+    }
+}

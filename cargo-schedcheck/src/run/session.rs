@@ -1,0 +1,204 @@
+//! What every subcommand that runs tests needs: toolchain, project, settings, and the tests in the binaries.
+use std::collections::BTreeSet;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::explore::Plan;
+use super::list::list;
+use super::wire::{Finished, ListedTest};
+use crate::build::project::Project;
+use crate::build::toolchain::Toolchain;
+use crate::build::{self, TestBinary};
+use crate::cli::{CargoOpts, ConfigArgs, ExploreOpts, SelectArgs};
+use crate::config::{Limits, Settings};
+use crate::error::{ExpectedError, Result};
+use crate::regressions::file::{Failure, Options, RecordedTest, ReplayFile, Tool};
+use crate::reports::event::{TestId, TestResult};
+
+/// The surroundings of a run.
+#[derive(Debug)]
+pub struct Session {
+    pub toolchain: Toolchain,
+    pub project: Project,
+    pub settings: Settings,
+}
+
+impl Session {
+    /// Reads the project and its settings; nothing is built yet.
+    pub fn open(cargo: &CargoOpts, config: &ConfigArgs, explore: &ExploreOpts) -> Result<Self> {
+        let toolchain = Toolchain::find()?;
+        crate::color::choose(cargo.color, toolchain.color);
+        let project = Project::load(&toolchain, cargo)?;
+        let settings = Settings::load(project.root(), config, explore)?;
+        Ok(Self { toolchain, project, settings })
+    }
+
+    /// Builds the selected test binaries.
+    pub fn build(&self, cargo: &CargoOpts) -> Result<Vec<TestBinary>> {
+        build::build(&self.toolchain, &self.project, cargo, &self.settings.skip)
+    }
+
+    /// Completes a verdict with what people need to act on it; writes the replay file of a failure.
+    pub fn result(
+        &self,
+        plan: &Plan<'_>,
+        finished: Finished,
+        pending: u64,
+        cargo: &CargoOpts,
+    ) -> Result<TestResult> {
+        let mut result = TestResult {
+            id: plan.id.clone(),
+            pending,
+            replayed: false,
+            replay: None,
+            replay_command: None,
+            source_dirs: self.source_dirs(plan.binary),
+            finished,
+        };
+        if let (true, Some(schedule)) = (result.failed(), result.finished.schedule.clone()) {
+            let owned = |limits: &Limits| {
+                limits.pairs().into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+            };
+            let file = ReplayFile::new(
+                RecordedTest {
+                    package: plan.id.package.clone(),
+                    target: plan.id.target.clone(),
+                    name: plan.id.name.clone(),
+                    cargo_args: cargo.variant_args(),
+                },
+                Tool {
+                    schedcheck: env!("CARGO_PKG_VERSION").to_owned(),
+                    rustc: self.toolchain.rustc.short_version_string.clone(),
+                },
+                Failure {
+                    outcome: result.finished.outcome,
+                    message: result.finished.message.clone(),
+                    location: result.finished.location.clone(),
+                },
+                Options { set: owned(&plan.set), default: owned(&plan.default) },
+                schedule,
+            );
+            let path = as_typed(&file.save(&self.project.failures_dir())?);
+            result.replay_command = Some(replay_command(&path, cargo));
+            result.replay = Some(path);
+        }
+        Ok(result)
+    }
+
+    /// Folders that relative source paths of a binary may be relative to.
+    pub fn source_dirs(&self, binary: &TestBinary) -> Vec<Utf8PathBuf> {
+        vec![self.project.root().to_owned(), binary.package_dir.clone()]
+    }
+}
+
+/// The command that repeats a recorded failure, as one would type it.
+pub fn replay_command(path: &Utf8Path, cargo: &CargoOpts) -> String {
+    let quoted = |text: &str| match text.contains([' ', '\'', '"', '$', '\\']) {
+        true => format!("'{}'", text.replace('\'', r"'\''")),
+        false => text.to_owned(),
+    };
+    let mut command = format!("cargo schedcheck replay {}", quoted(path.as_str()));
+    let places = [("--manifest-path", &cargo.manifest_path), ("--target-dir", &cargo.target_dir)];
+    for (flag, path) in places {
+        if let Some(path) = path {
+            command.push_str(&format!(" {flag} {}", quoted(path.as_str())));
+        }
+    }
+    command
+}
+
+/// A path relative to the current directory where that is shorter.
+pub fn as_typed(path: &Utf8Path) -> Utf8PathBuf {
+    let here = std::env::current_dir().ok().and_then(|dir| Utf8PathBuf::from_path_buf(dir).ok());
+    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).to_owned()
+}
+
+/// The identity of a test in a binary.
+pub fn id(binary: &TestBinary, name: String) -> TestId {
+    TestId { package: binary.package.clone(), target: binary.target.clone(), name }
+}
+
+/// All tests that the binaries have.
+#[derive(Debug)]
+pub struct Discovered<'a> {
+    tests: Vec<(&'a TestBinary, ListedTest)>,
+    /// Binaries with a harness that does not know us.
+    foreign: Vec<&'a TestBinary>,
+}
+
+/// Asks all binaries for their tests.
+pub fn discover(binaries: &[TestBinary]) -> Result<Discovered<'_>> {
+    let mut discovered = Discovered { tests: Vec::new(), foreign: Vec::new() };
+    for binary in binaries {
+        match list(binary)? {
+            Some(tests) => discovered.tests.extend(tests.into_iter().map(|test| (binary, test))),
+            None => discovered.foreign.push(binary),
+        }
+    }
+    Ok(discovered)
+}
+
+impl<'a> Discovered<'a> {
+    /// The tests to explore; an error when there are none.
+    pub fn selected(&self, args: &SelectArgs) -> Result<Vec<(&'a TestBinary, String)>> {
+        let chosen = self.tests.iter().filter(|(_, test)| args.selects(test));
+        let chosen: Vec<_> = chosen.map(|(binary, test)| (*binary, test.name.clone())).collect();
+        if chosen.is_empty() { Err(ExpectedError::NoTests(self.why_none(args))) } else { Ok(chosen) }
+    }
+
+    /// The binary that has a test.
+    pub fn binary_with(&self, id: &TestId) -> Option<&'a TestBinary> {
+        let is_it = |(binary, test): &&(&TestBinary, ListedTest)| {
+            binary.package == id.package && binary.target == id.target && test.name == id.name
+        };
+        self.tests.iter().find(is_it).map(|(binary, _)| *binary)
+    }
+
+    /// Says which binaries were left out, and why.
+    pub fn mention_skipped(&self, quiet: bool) {
+        for binary in self.foreign.iter().filter(|_| !quiet) {
+            anstream::eprintln!(
+                "warning: {}::{} has a test harness of its own (or is a proc macro): left out",
+                binary.package,
+                binary.target
+            );
+        }
+    }
+
+    fn why_none(&self, args: &SelectArgs) -> String {
+        let binaries: BTreeSet<_> = self.tests.iter().map(|(binary, _)| &binary.executable).collect();
+        let named = || self.tests.iter().filter(|(_, test)| args.names(&test.name));
+        let plain = named()
+            .filter(|(_, test)| !test.marked && (!test.ignored || args.ignored || args.include_ignored));
+        let (plain, ignored) = (plain.count(), named().filter(|(_, test)| test.ignored).count());
+        if self.tests.is_empty() {
+            return "no test selected: there are no tests in the selected packages and targets".to_owned();
+        }
+        if named().next().is_none() {
+            let filters: Vec<String> = args.filters.iter().map(|filter| format!("`{filter}`")).collect();
+            let filters = if filters.is_empty() { "the filters".to_owned() } else { filters.join(" or ") };
+            return format!(
+                "no test selected: none of {} matches {filters}",
+                count(self.tests.len(), binaries.len())
+            );
+        }
+        if plain > 0 && !args.all_tests {
+            return format!(
+                "no test selected: none is marked #[schedcheck], but {plain} plain #[test]{} would be explored with --all-tests",
+                if plain == 1 { "" } else { "s" }
+            );
+        }
+        if ignored > 0 {
+            return "no test selected: all that match are ignored; use --include-ignored or --ignored"
+                .to_owned();
+        }
+        "no test selected: none that matches is ignored; leave out --ignored".to_owned()
+    }
+}
+
+fn count(tests: usize, binaries: usize) -> String {
+    let plural = |number, one: &str, many: &str| {
+        if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+    };
+    format!("{} in {}", plural(tests, "test", "tests"), plural(binaries, "binary", "binaries"))
+}

@@ -1,0 +1,297 @@
+//! What a test binary under control sends us: one JSON object per line on its stdout.
+//!
+//! Fields may be missing (an older engine) or unknown (a newer one); only what the command cannot do without is required.
+use serde::{Deserialize, Serialize};
+
+/// One line of a child.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum ChildEvent {
+    /// One test of the binary, in answer to `do list`.
+    Test(ListedTest),
+    /// The end of the list.
+    Listed,
+    /// The child has read its request and begins.
+    Started(Started),
+    /// A sign of life, several times a second.
+    Progress(Progress),
+    /// The verdict; nothing follows.
+    Finished(Box<Finished>),
+    #[serde(other)]
+    Unknown,
+}
+
+/// A test as the harness knows it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ListedTest {
+    pub name: String,
+    /// It carries `#[schedcheck]`.
+    #[serde(default)]
+    pub marked: bool,
+    #[serde(default)]
+    pub ignored: bool,
+}
+
+/// What the child has decided before it begins.
+#[derive(Debug, Default, Deserialize)]
+pub struct Started {
+    /// The time budget, which the test's own attribute may have set.
+    pub max_time_ms: Option<u64>,
+}
+
+/// How far a search is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Progress {
+    pub executions: u64,
+    pub traces: u64,
+    pub pending: u64,
+    /// Executions in all, as far as can be told.
+    pub estimate: Option<f64>,
+    pub bound_done: Option<u32>,
+    pub elapsed_ms: u64,
+    pub peak_pending: u64,
+    pub peak_bytes: u64,
+}
+
+/// Every way the exploration of a test ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Passed,
+    Deadlock,
+    Panic,
+    Livelock,
+    DataRace,
+    Misuse,
+    Crash,
+    Nondeterminism,
+    Leak,
+}
+
+impl Outcome {
+    /// Its name in every format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Deadlock => "deadlock",
+            Self::Panic => "panic",
+            Self::Livelock => "livelock",
+            Self::DataRace => "data-race",
+            Self::Misuse => "misuse",
+            Self::Crash => "crash",
+            Self::Nondeterminism => "nondeterminism",
+            Self::Leak => "leak",
+        }
+    }
+}
+
+/// A place in the source, relative to the package or absolute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    pub file: String,
+    pub line: usize,
+    #[serde(default)]
+    pub column: usize,
+}
+
+/// The verdict on a test and everything needed to explain and repeat it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Finished {
+    pub outcome: Outcome,
+    #[serde(default)]
+    pub message: String,
+    #[serde(default)]
+    pub executions: u64,
+    #[serde(default)]
+    pub traces: u64,
+    #[serde(default)]
+    pub complete: bool,
+    #[serde(default)]
+    pub bound_done: Option<u32>,
+    /// The bound that was asked for.
+    #[serde(default)]
+    pub bound: Option<u32>,
+    #[serde(default)]
+    pub preemptions: u64,
+    #[serde(default)]
+    pub steps: u64,
+    #[serde(default)]
+    pub location: Option<Location>,
+    #[serde(default)]
+    pub elapsed_ms: u64,
+    #[serde(default)]
+    pub peak_pending: u64,
+    #[serde(default)]
+    pub peak_bytes: u64,
+    /// A deadlock because a wake-up came before the wait for it.
+    #[serde(default)]
+    pub lost_wakeup: bool,
+    #[serde(default)]
+    pub schedule: Option<Schedule>,
+    #[serde(default)]
+    pub threads: Vec<Thread>,
+    #[serde(default)]
+    pub trace: Vec<Step>,
+    #[serde(default)]
+    pub blocked: Vec<Blocked>,
+    /// What the test printed in the failing schedule.
+    #[serde(default)]
+    pub output: String,
+    /// Things the engine met but does not control.
+    #[serde(default)]
+    pub uncontrolled: Vec<String>,
+    /// What was covered, as one sentence.
+    #[serde(default)]
+    pub coverage: String,
+    /// A replay that could not follow its file.
+    #[serde(default)]
+    pub diverged: Option<Diverged>,
+}
+
+impl Finished {
+    /// Drops places in the engine's own sources: they mean nothing to users.
+    pub fn forget_engine_places(&mut self) {
+        let forget = |place: &mut Option<Location>| {
+            if place.as_ref().is_some_and(|place| place.file.starts_with("engine/src/")) {
+                *place = None;
+            }
+        };
+        forget(&mut self.location);
+        self.trace.iter_mut().for_each(|step| forget(&mut step.site));
+        self.blocked.iter_mut().for_each(|blocked| forget(&mut blocked.site));
+    }
+
+    /// A verdict that the child itself could not give.
+    pub fn without_child(outcome: Outcome, message: String, last: &Progress) -> Self {
+        Self {
+            outcome,
+            message,
+            executions: last.executions,
+            traces: last.traces,
+            complete: false,
+            bound_done: last.bound_done,
+            bound: None,
+            preemptions: 0,
+            steps: 0,
+            location: None,
+            elapsed_ms: last.elapsed_ms,
+            peak_pending: last.peak_pending,
+            peak_bytes: last.peak_bytes,
+            lost_wakeup: false,
+            schedule: None,
+            threads: Vec::new(),
+            trace: Vec::new(),
+            blocked: Vec::new(),
+            output: String::new(),
+            uncontrolled: Vec::new(),
+            coverage: String::new(),
+            diverged: None,
+        }
+    }
+}
+
+/// A schedule as differences from the default behaviour.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// Of the sequence of operations.
+    #[serde(default)]
+    pub fingerprint: String,
+    #[serde(default)]
+    pub steps: u64,
+    #[serde(default)]
+    pub deltas: Vec<Delta>,
+}
+
+/// One choice that differs from the default.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delta {
+    pub step: u64,
+    /// Path of the thread: `0` is the test's own, `0.2` the second one it spawned.
+    pub thread: String,
+    #[serde(default = "zero")]
+    pub alt: String,
+    #[serde(default)]
+    pub op: String,
+    #[serde(default)]
+    pub site: String,
+    #[serde(default)]
+    pub nth: u64,
+}
+
+fn zero() -> String {
+    "0".to_owned()
+}
+
+/// A thread of the failing schedule.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Thread {
+    pub path: String,
+    #[serde(default)]
+    pub name: String,
+}
+
+/// One step of the failing schedule.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Step {
+    #[serde(default)]
+    pub step: u64,
+    /// Index into [`Finished::threads`].
+    pub thread: usize,
+    pub op: String,
+    #[serde(default)]
+    pub object: Option<String>,
+    #[serde(default)]
+    pub site: Option<Location>,
+    #[serde(default)]
+    pub preemption: bool,
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// A thread that waits forever.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Blocked {
+    /// Index into [`Finished::threads`].
+    pub thread: usize,
+    pub op: String,
+    #[serde(default)]
+    pub object: Option<String>,
+    #[serde(default)]
+    pub site: Option<Location>,
+    /// The thread that holds what this one waits for.
+    #[serde(default)]
+    pub holder: Option<usize>,
+}
+
+/// Where a replay left its file.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Diverged {
+    pub step: u64,
+    #[serde(default)]
+    pub expected: String,
+    #[serde(default)]
+    pub found: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_outcome_of_a_verdict_is_required() {
+        let event: ChildEvent =
+            serde_json::from_str(r#"{"event":"finished","outcome":"data-race","new":1}"#).unwrap();
+        let ChildEvent::Finished(finished) = event else { panic!("{event:?}") };
+        assert_eq!(finished.outcome, Outcome::DataRace);
+        assert!(serde_json::from_str::<ChildEvent>(r#"{"event":"finished"}"#).is_err());
+    }
+
+    #[test]
+    fn events_of_a_newer_engine_are_tolerated() {
+        let event: ChildEvent = serde_json::from_str(r#"{"event":"checkpoint","at":3}"#).unwrap();
+        assert!(matches!(event, ChildEvent::Unknown));
+    }
+}

@@ -1,0 +1,78 @@
+//! Fatal signals: the last words of a test process.
+//!
+//! The handler runs on a stack of its own, writes the `finished` event with the schedule that led
+//! there, and ends the process. If even that fails, the command still has the record.
+
+use super::report::{self, Figures};
+use super::stdio::Channel;
+use crate::exec::Execution;
+use crate::exec::outcome::Outcome;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// What the handler needs.
+pub(super) struct LastWords<'a> {
+    pub(super) channel: &'a Channel,
+    pub(super) execution: *mut Execution,
+    pub(super) figures: Figures,
+}
+
+static LAST_WORDS: AtomicPtr<LastWords<'static>> = AtomicPtr::new(std::ptr::null_mut());
+
+const SIGNALS: [(libc::c_int, &str); 5] = [
+    (libc::SIGSEGV, "SIGSEGV (invalid memory access)"),
+    (libc::SIGBUS, "SIGBUS (invalid memory access)"),
+    (libc::SIGILL, "SIGILL (illegal instruction)"),
+    (libc::SIGFPE, "SIGFPE (arithmetic error)"),
+    (libc::SIGABRT, "SIGABRT (abort)"),
+];
+
+/// Makes fatal signals report `words`, which must stay valid.
+pub(super) fn watch(words: *mut LastWords<'static>) {
+    LAST_WORDS.store(words, Ordering::Relaxed);
+    const ALTERNATE_STACK: usize = 1 << 18;
+    // SAFETY: the alternate stack lives for ever; the handlers are set up as sigaction(2) wants.
+    unsafe {
+        let stack = libc::mmap(
+            std::ptr::null_mut(),
+            ALTERNATE_STACK,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        if stack == libc::MAP_FAILED {
+            return;
+        }
+        let alternate = libc::stack_t { ss_sp: stack, ss_flags: 0, ss_size: ALTERNATE_STACK };
+        libc::sigaltstack(&alternate, std::ptr::null_mut());
+        for (signal, _) in SIGNALS {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = handle as *const () as libc::sighandler_t;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // A second fault, or a hang because the crash left a lock held, must still end the process.
+    // SAFETY: async-signal-safe calls.
+    unsafe {
+        libc::signal(libc::SIGALRM, libc::SIG_DFL);
+        libc::alarm(5);
+    }
+    let words = LAST_WORDS.load(Ordering::Relaxed);
+    if !words.is_null() {
+        // SAFETY: the process executes nothing else any more: the crashed thread is this one.
+        let (words, address) = unsafe { (&mut *words, (*info).si_addr() as usize) };
+        // SAFETY: as above.
+        let execution = unsafe { &mut *words.execution };
+        execution.leave_user_code();
+        let name = SIGNALS.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| *name);
+        let message = execution.describe_crash(name, signal, address);
+        let event = report::finished(execution, &Outcome::Crash(message), &words.figures, "");
+        words.channel.send(event);
+    }
+    // SAFETY: ends the process without running anything else of it.
+    unsafe { libc::_exit(0) };
+}

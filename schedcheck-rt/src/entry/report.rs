@@ -1,0 +1,188 @@
+//! The `finished` event: verdict, figures, and everything a reader needs to see what happened.
+
+use crate::exec::Execution;
+use crate::exec::outcome::Outcome;
+use crate::exec::view::View;
+use crate::wire::json::{self, Object};
+use std::time::Duration;
+
+/// What an exploration did, in numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Figures {
+    pub(super) executions: u64,
+    pub(super) traces: u64,
+    pub(super) complete: bool,
+    pub(super) bound: Option<u32>,
+    pub(super) bound_done: Option<u32>,
+    pub(super) elapsed: Duration,
+    pub(super) peak_pending: u64,
+    pub(super) peak_bytes: u64,
+    pub(super) coverage: String,
+}
+
+impl Figures {
+    fn write(&self, event: Object) -> Object {
+        event
+            .number("executions", self.executions)
+            .number("traces", self.traces)
+            .flag("complete", self.complete)
+            .number("bound", self.bound.map(u64::from))
+            .number("bound_done", self.bound_done.map(u64::from))
+            .number("elapsed_ms", self.elapsed.as_millis() as u64)
+            .number("peak_pending", self.peak_pending)
+            .number("peak_bytes", self.peak_bytes)
+            .text("coverage", &self.coverage)
+    }
+}
+
+/// The event of an exploration without a finding.
+pub(super) fn passed(figures: &Figures) -> Object {
+    let event = Object::new().text("event", "finished").text("outcome", "passed").text("message", "");
+    figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", "null")
+}
+
+/// The event of an execution that is reported. Its trace is the one `execution` still holds.
+pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figures, output: &str) -> Object {
+    let view = execution.view();
+    let event = Object::new()
+        .text("event", "finished")
+        .text("outcome", outcome.word())
+        .text("message", &message(execution, outcome));
+    let mut event = figures
+        .write(event)
+        .number("preemptions", view.preemptions())
+        .number("steps", view.steps.len() as u64)
+        .raw("location", &location(&view, outcome))
+        .flag("lost_wakeup", matches!(outcome, Outcome::Deadlock(deadlock) if deadlock.lost_wakeup))
+        .raw("schedule", &schedule(&view))
+        .raw("threads", &threads(&view))
+        .raw("trace", &steps(&view))
+        .raw("blocked", &blocked(&view))
+        .text("output", output);
+    if let Outcome::Diverged(divergence) = outcome {
+        event = event.raw(
+            "diverged",
+            &Object::new()
+                .number("step", u64::from(divergence.step))
+                .text("expected", &divergence.expected)
+                .text("found", &divergence.found)
+                .finish(),
+        );
+    }
+    event
+}
+
+fn message(execution: &Execution, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Passed | Outcome::Abandoned => String::new(),
+        Outcome::Panicked(report) if report.earlier.is_empty() => report.message.clone(),
+        Outcome::Panicked(report) => format!("{}\nbefore that, {}", report.message, report.earlier.join("\n")),
+        Outcome::ExpectationMissed(text) | Outcome::Misuse(text) | Outcome::Crash(text) => text.clone(),
+        Outcome::Deadlock(deadlock) if deadlock.lost_wakeup => {
+            "lost wake-up: a notification was given before the thread waited, and no other will come"
+                .to_owned()
+        }
+        Outcome::Deadlock(deadlock) => {
+            let view = execution.view();
+            let (waiting, alive) = (view.blocked.len(), view.threads.len());
+            match deadlock.cycle.len() {
+                0 => format!("deadlock: {waiting} of {alive} threads are blocked forever"),
+                1 => "deadlock: a thread waits for itself".to_owned(),
+                n => format!("deadlock: {n} threads wait for each other in a cycle"),
+            }
+        }
+        Outcome::Livelock { repeats: true, .. } => {
+            "livelock: a thread goes round in a loop that nothing will ever end".to_owned()
+        }
+        Outcome::Livelock { steps, .. } => format!("livelock: no end after {steps} steps of a fair schedule"),
+        Outcome::Diverged(divergence) => format!(
+            "not deterministic under control: at step {} {}, but {}",
+            divergence.step, divergence.expected, divergence.found
+        ),
+    }
+}
+
+fn site(place: Option<&(String, u32, u32)>) -> String {
+    match place {
+        None => "null".to_owned(),
+        Some((file, line, column)) => Object::new()
+            .text("file", file)
+            .number("line", u64::from(*line))
+            .number("column", u64::from(*column))
+            .finish(),
+    }
+}
+
+/// Where the reader should look first.
+fn location(view: &View, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Panicked(report) => site(report.location.as_ref()),
+        Outcome::Deadlock(deadlock) => {
+            let first = view.blocked.iter().find(|blocked| {
+                deadlock.cycle.first().is_none_or(|id| view.threads[blocked.thread].id == *id)
+            });
+            site(first.map(|blocked| &blocked.place))
+        }
+        _ => site(view.steps.last().map(|step| &step.place)),
+    }
+}
+
+fn schedule(view: &View) -> String {
+    let deltas = view.deltas.iter().filter_map(|delta| {
+        let step = view.steps.get(delta.step as usize)?;
+        let (file, line, column) = &step.place;
+        let nth = view.steps[..delta.step as usize]
+            .iter()
+            .filter(|other| (other.thread, other.op, &other.place) == (step.thread, step.op, &step.place))
+            .count();
+        Some(
+            Object::new()
+                .number("step", u64::from(delta.step))
+                .text("thread", &view.thread_of(delta)?.path)
+                .text("alt", &delta.choice.alt.0.to_string())
+                .text("op", step.op)
+                .text("site", &format!("{file}:{line}:{column}"))
+                .number("nth", nth as u64 + 1)
+                .finish(),
+        )
+    });
+    Object::new()
+        .raw("deltas", &json::array(deltas))
+        .text("fingerprint", &format!("{:016x}", view.fingerprint))
+        .number("steps", view.steps.len() as u64)
+        .finish()
+}
+
+fn threads(view: &View) -> String {
+    json::array(
+        view.threads
+            .iter()
+            .map(|thread| Object::new().text("path", &thread.path).text("name", &thread.name).finish()),
+    )
+}
+
+fn steps(view: &View) -> String {
+    json::array(view.steps.iter().enumerate().map(|(index, step)| {
+        Object::new()
+            .number("step", index as u64)
+            .number("thread", step.thread as u64)
+            .text("op", step.op)
+            .text("object", &step.object)
+            .raw("site", &site(Some(&step.place)))
+            .flag("preemption", step.preemption)
+            .text("alt", &step.alt.to_string())
+            .finish()
+    }))
+}
+
+fn blocked(view: &View) -> String {
+    json::array(view.blocked.iter().map(|blocked| {
+        Object::new()
+            .number("thread", blocked.thread as u64)
+            .text("op", blocked.op)
+            .text("object", &blocked.object)
+            .raw("site", &site(Some(&blocked.place)))
+            .number("holder", blocked.holder.map(|holder| holder as u64))
+            .finish()
+    }))
+}

@@ -1,0 +1,118 @@
+//! The options of one exploration: the command line over the attribute over the config file.
+
+use super::bad_option;
+use crate::search::step::Budget;
+use crate::wire::request::{BadRequest, Request};
+use std::time::Duration;
+
+/// Everything that can be set about an exploration.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) priority: String,
+    pub(super) bound: Option<u32>,
+    pub(super) reduction: String,
+    pub(super) max_time: Duration,
+    pub(super) max_executions: Option<u64>,
+    pub(super) max_steps: u32,
+    pub(super) seed: u64,
+    pub(super) budget: Budget,
+    pub(super) expect: Option<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            priority: "mdpor,pb".to_owned(),
+            bound: None,
+            reduction: "optimal".to_owned(),
+            max_time: Duration::from_secs(60),
+            max_executions: None,
+            max_steps: 20_000,
+            seed: 0,
+            budget: Budget::default(),
+            expect: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The settings for a request about a test with this attribute.
+    pub(super) fn gather(request: &Request, attribute: Option<&str>) -> Result<Settings, BadRequest> {
+        let mut settings = Settings::default();
+        for (name, value) in &request.default {
+            settings.set(name, value)?;
+        }
+        for (name, value) in attribute.into_iter().flat_map(arguments) {
+            settings.set(&name.replace('_', "-"), value)?;
+        }
+        for (name, value) in &request.set {
+            settings.set(name, value)?;
+        }
+        Ok(settings)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), BadRequest> {
+        fn parse<T: std::str::FromStr>(name: &str, value: &str) -> Result<T, BadRequest> {
+            value.parse().map_err(|_| bad_option(name, value))
+        }
+        match name {
+            "priority" => value.clone_into(&mut self.priority),
+            "bound" => self.bound = Some(parse(name, value)?),
+            "reduction" => value.clone_into(&mut self.reduction),
+            "max-time-ms" => self.max_time = Duration::from_millis(parse(name, value)?),
+            "max-time" => self.max_time = duration(value).ok_or_else(|| bad_option(name, value))?,
+            "max-executions" => self.max_executions = Some(parse(name, value)?),
+            "max-steps" => self.max_steps = parse(name, value)?,
+            "seed" => self.seed = parse(name, value)?,
+            "spurious" => self.budget.spurious = parse(name, value)?,
+            "timeouts" => self.budget.timeouts = parse(name, value)?,
+            "weak-cas" => self.budget.weak_failures = parse(name, value)?,
+            "expect" => self.expect = Some(value.to_owned()),
+            "method" | "var" | "os-threads" | "races" => {}
+            _ => return Err(bad_option(name, value)),
+        }
+        Ok(())
+    }
+}
+
+/// `a=1;b=2` as pairs.
+fn arguments(attribute: &str) -> impl Iterator<Item = (&str, &str)> {
+    attribute.split(';').filter_map(|argument| argument.split_once('='))
+}
+
+/// `10s`, `500ms`, `2m`, `1h`.
+fn duration(text: &str) -> Option<Duration> {
+    let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let milliseconds = match unit.trim() {
+        "ms" => 1,
+        "s" | "sec" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        _ => return None,
+    };
+    Some(Duration::from_millis(number.checked_mul(milliseconds)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_wins_over_the_attribute_and_that_over_the_config_file() {
+        let request = Request::parse(
+            "schedcheck 1\ndefault.bound 1\ndefault.seed 1\ndefault.max-steps 9\nset.bound 3\n",
+        )
+        .unwrap();
+        let settings = Settings::gather(&request, Some("bound=2;seed=2;max_time=2m")).unwrap();
+        assert_eq!((settings.bound, settings.seed, settings.max_steps), (Some(3), 2, 9));
+        assert_eq!(settings.max_time, Duration::from_secs(120));
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_used_is_an_error() {
+        let request = Request::parse("schedcheck 1\nset.bound many\n").unwrap();
+        assert!(Settings::gather(&request, None).is_err());
+    }
+}

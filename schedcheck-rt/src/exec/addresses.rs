@@ -1,0 +1,170 @@
+//! Which object lives at an address.
+//!
+//! Atomics keep std's exact layout, so they cannot carry a number: their address is their identity.
+//! Addresses are the same in every execution (see `heap.rs`), so an address keeps its number from
+//! one execution to the next, and the search may compare objects across executions. An
+//! open-addressing table; what belongs to one execution is told by a generation.
+
+use crate::model::ObjectKind;
+use crate::search::step::ObjectId;
+use rustc_hash::FxHashMap;
+
+#[derive(Clone, Copy)]
+struct Entry {
+    /// Address and kind; 0 for an empty entry.
+    key: u64,
+    object: ObjectId,
+    /// The execution that used it last.
+    generation: u32,
+    /// Objects of this kind that lived here one after the other in that execution.
+    lives: u32,
+}
+
+const EMPTY: Entry = Entry { key: 0, object: ObjectId::NONE, generation: 0, lives: 0 };
+
+/// The table. Generation 0 is never current.
+pub(crate) struct AddressTable {
+    entries: Vec<Entry>,
+    used: usize,
+    /// Numbers of the second and later objects at one address in one execution.
+    later_lives: FxHashMap<(u64, u32), ObjectId>,
+}
+
+/// What was found at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) object: ObjectId,
+    /// It is its first use in this execution.
+    pub(crate) fresh: bool,
+}
+
+fn key_of(address: usize, kind: ObjectKind) -> u64 {
+    address as u64 | u64::from(kind.code()) << 56
+}
+
+impl AddressTable {
+    pub(crate) fn new() -> Self {
+        AddressTable { entries: vec![EMPTY; 256], used: 0, later_lives: FxHashMap::default() }
+    }
+
+    fn start(&self, key: u64) -> usize {
+        // Fibonacci hashing: the high bits of the product are well mixed, also for addresses that
+        // differ only in a few low bits.
+        let hash = (key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (hash >> 40) as usize & (self.entries.len() - 1)
+    }
+
+    fn position(&self, key: u64) -> usize {
+        let mut at = self.start(key);
+        while self.entries[at].key != key && self.entries[at].key != 0 {
+            at = (at + 1) & (self.entries.len() - 1);
+        }
+        at
+    }
+
+    fn entry(&mut self, key: u64, create: impl FnOnce() -> ObjectId) -> &mut Entry {
+        let mut at = self.position(key);
+        if self.entries[at].key == 0 {
+            if (self.used + 1) * 2 > self.entries.len() {
+                self.grow();
+                at = self.position(key);
+            }
+            self.used += 1;
+            self.entries[at] = Entry { key, object: create(), ..EMPTY };
+        }
+        &mut self.entries[at]
+    }
+
+    /// The object at `address`; `create` numbers it if it was never seen.
+    #[inline]
+    pub(crate) fn find(
+        &mut self,
+        address: usize,
+        kind: ObjectKind,
+        generation: u32,
+        create: impl FnOnce() -> ObjectId,
+    ) -> Found {
+        let entry = self.entry(key_of(address, kind), create);
+        let fresh = entry.generation != generation;
+        entry.generation = generation;
+        Found { object: entry.object, fresh }
+    }
+
+    /// A new object at `address`, even if another one lived there earlier in this execution: it
+    /// may have moved away.
+    pub(crate) fn be_born(
+        &mut self,
+        address: usize,
+        kind: ObjectKind,
+        generation: u32,
+        mut create: impl FnMut() -> ObjectId,
+    ) -> ObjectId {
+        let key = key_of(address, kind);
+        let entry = self.entry(key, &mut create);
+        if entry.generation != generation {
+            entry.generation = generation;
+            entry.lives = 0;
+            return entry.object;
+        }
+        entry.lives += 1;
+        let life = entry.lives;
+        *self.later_lives.entry((key, life)).or_insert_with(create)
+    }
+
+    /// Generations begin anew: none of those noted is the current one.
+    #[cold]
+    pub(crate) fn forget_generations(&mut self) {
+        for entry in &mut self.entries {
+            entry.generation = 0;
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let old = std::mem::take(&mut self.entries);
+        self.entries = vec![EMPTY; old.len() * 2];
+        for entry in old.into_iter().filter(|entry| entry.key != 0) {
+            let at = self.position(entry.key);
+            self.entries[at] = entry;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_keeps_its_number_and_is_fresh_once_in_every_execution() {
+        let mut table = AddressTable::new();
+        let mut next = 0;
+        let mut create = || {
+            next += 1;
+            ObjectId(next)
+        };
+        for generation in 1..4 {
+            for index in 0..1000 {
+                let address = 0x1000 + index * 8;
+                let found = table.find(address, ObjectKind::Memory, generation, &mut create);
+                assert_eq!(found, Found { object: ObjectId(index as u32 + 1), fresh: true });
+                let again = table.find(address, ObjectKind::Memory, generation, &mut create);
+                assert_eq!(again, Found { object: ObjectId(index as u32 + 1), fresh: false });
+            }
+        }
+    }
+
+    #[test]
+    fn two_objects_that_live_at_one_address_one_after_the_other_are_two() {
+        let mut table = AddressTable::new();
+        let mut next = 0;
+        let mut create = || {
+            next += 1;
+            ObjectId(next)
+        };
+        let mut pair =
+            |generation| [(); 2].map(|()| table.be_born(0x2000, ObjectKind::Mutex, generation, &mut create));
+        let first = pair(1);
+        assert_ne!(first[0], first[1]);
+        assert_eq!(first, pair(2), "the same two in the next execution");
+    }
+}

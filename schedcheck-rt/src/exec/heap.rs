@@ -1,0 +1,246 @@
+//! The heap of an execution: user code's memory, dropped as a whole when the execution ends.
+//!
+//! Why not the C library's: (1) addresses are then the same in every execution, also of another
+//! process, so programs that order or hash by address are deterministic; (2) threads that are
+//! abandoned in the middle leak nothing; (3) statics can be put back to their first state although
+//! they own memory.
+//!
+//! Each thread has a region of its own, at a fixed place, and a block that a thread frees is reused
+//! by that thread only. So a thread's addresses depend on what it did itself, not on how the steps
+//! of other threads fell in between: equivalent schedules get the same addresses.
+
+use super::active;
+
+/// A return address that counts as inside the test binary.
+pub(crate) const INSIDE: usize = usize::MAX;
+
+/// Where the regions begin: far from where systems put anything else.
+const BASE: usize = 0x1000_0000_0000;
+/// Address space of one thread.
+const REGION: usize = 1 << 32;
+/// Threads that can have a region.
+const REGIONS: usize = 1 << 12;
+/// What precedes every block.
+const HEADER: usize = 16;
+/// Blocks of up to this many bytes have a class for every multiple of 16.
+const SMALL: usize = 1024;
+const CLASSES: usize = SMALL / 16 + 1 + 48;
+
+unsafe extern "C" {
+    static __executable_start: u8;
+    static etext: u8;
+}
+
+/// What is known of a block, right before it.
+#[repr(C)]
+struct Header {
+    /// Usable bytes.
+    size: usize,
+    class: usize,
+}
+
+/// The memory of one thread.
+#[derive(Clone)]
+struct Region {
+    mapped: bool,
+    /// The execution this state belongs to.
+    generation: u32,
+    /// First byte never used in this execution, from the region's start.
+    fresh: usize,
+    /// Most recently freed block of each class, 0 for none; each holds the address of the next.
+    free: [usize; CLASSES],
+}
+
+/// All regions.
+pub(crate) struct Heap {
+    regions: Vec<Region>,
+    generation: u32,
+    unavailable: bool,
+}
+
+impl Heap {
+    pub(crate) fn new() -> Heap {
+        Heap { regions: Vec::new(), generation: 1, unavailable: false }
+    }
+
+    /// Drops everything.
+    pub(crate) fn reset(&mut self) {
+        self.generation += 1;
+    }
+
+    fn region(&mut self, thread: usize) -> Option<&mut Region> {
+        if self.regions.len() <= thread {
+            let empty = Region { mapped: false, generation: 0, fresh: 0, free: [0; CLASSES] };
+            self.regions.resize(thread + 1, empty);
+        }
+        let region = &mut self.regions[thread];
+        if !region.mapped {
+            if !map(BASE + thread * REGION) {
+                self.unavailable = true;
+                return None;
+            }
+            region.mapped = true;
+        }
+        if region.generation != self.generation {
+            region.generation = self.generation;
+            // Threads start at different cache sets.
+            region.fresh = 64 * (thread % 64);
+            region.free = [0; CLASSES];
+        }
+        Some(region)
+    }
+
+    fn allocate(&mut self, thread: usize, size: usize, align: usize) -> Option<*mut u8> {
+        if thread >= REGIONS || self.unavailable || size > REGION / 4 {
+            return None;
+        }
+        let class = class_of(size);
+        let base = BASE + thread * REGION;
+        let region = self.region(thread)?;
+        let free = region.free[class];
+        if free != 0 && align <= 16 {
+            // SAFETY: a block of this heap, freed in this execution and not handed out since.
+            region.free[class] = unsafe { (free as *const usize).read() };
+            return Some(free as *mut u8);
+        }
+        let block = (base + region.fresh + HEADER).next_multiple_of(align);
+        let end = block + size_of_class(class);
+        if end > base + REGION {
+            return None;
+        }
+        region.fresh = end.next_multiple_of(16) - base;
+        // SAFETY: mapped memory of the region that nothing else uses.
+        unsafe {
+            header_of(block).write(Header { size: size_of_class(class), class });
+        }
+        Some(block as *mut u8)
+    }
+
+    fn free(&mut self, thread: usize, block: usize) {
+        let Some(region) = self.region(thread) else { return };
+        // SAFETY: the caller frees a block of this heap: it has a header, and room for an address.
+        unsafe {
+            let class = (*header_of(block)).class;
+            (block as *mut usize).write(region.free[class]);
+            region.free[class] = block;
+        }
+    }
+}
+
+fn header_of(block: usize) -> *mut Header {
+    (block - HEADER) as *mut Header
+}
+
+/// Small sizes in steps of 16, larger ones in quarters of powers of two.
+fn class_of(size: usize) -> usize {
+    if size <= SMALL {
+        return size.div_ceil(16).max(1);
+    }
+    let exponent = (size - 1).ilog2() as usize;
+    let quarter = (size - 1) >> (exponent - 1) & 1;
+    SMALL / 16 + 1 + (exponent - 10) * 2 + quarter
+}
+
+fn size_of_class(class: usize) -> usize {
+    if class <= SMALL / 16 {
+        return class * 16;
+    }
+    let large = class - SMALL / 16 - 1;
+    let exponent = large / 2 + 10;
+    (1 << exponent) + ((large % 2 + 1) << (exponent - 1))
+}
+
+fn map(start: usize) -> bool {
+    // SAFETY: asks for unused address space at a fixed place and takes nothing that is in use.
+    let mapped = unsafe {
+        libc::mmap(
+            start as *mut libc::c_void,
+            REGION,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE,
+            -1,
+            0,
+        )
+    };
+    // In a process that executes several tests one after the other, the region is there already.
+    mapped as usize == start || std::io::Error::last_os_error().raw_os_error() == Some(libc::EEXIST)
+}
+
+/// Whether `address` belongs to the heap of executions.
+pub(crate) fn contains(address: usize) -> bool {
+    (BASE..BASE + REGIONS * REGION).contains(&address)
+}
+
+/// A block for user code of the execution going on; `None` if it is for somebody else.
+pub(crate) fn allocate(size: usize, align: usize, caller: usize) -> Option<*mut u8> {
+    let active = active()?;
+    if !active.in_user() || !is_binary_text(caller) {
+        return None;
+    }
+    let world = active.world();
+    let thread = usize::from(world.threads[world.running].id.0);
+    world.in_user = false;
+    let block = world.heap.allocate(thread, size, align);
+    world.in_user = true;
+    block
+}
+
+/// Gives a block of the heap back.
+pub(crate) fn free(block: *mut u8) {
+    // After its execution a block is gone with the heap.
+    let Some(active) = active() else { return };
+    let world = active.world();
+    let thread = usize::from(world.threads[world.running].id.0);
+    let before = std::mem::replace(&mut world.in_user, false);
+    world.heap.free(thread, block.addr());
+    world.in_user = before;
+}
+
+/// The usable size of a block of the heap.
+pub(crate) fn size_of_block(block: *mut u8) -> Option<usize> {
+    if !contains(block.addr()) {
+        return None;
+    }
+    // SAFETY: blocks of the heap have a header.
+    Some(unsafe { (*header_of(block.addr())).size })
+}
+
+fn is_binary_text(address: usize) -> bool {
+    let start = (&raw const __executable_start).addr();
+    let end = (&raw const etext).addr();
+    address == INSIDE || (start..end).contains(&address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_fits_its_class() {
+        for size in (0..70_000).chain([1 << 20, (1 << 20) + 1, (1 << 29) - 1, 1 << 30]) {
+            let class = class_of(size);
+            assert!(size_of_class(class) >= size, "{size} in class {class}");
+            assert!(class < CLASSES, "{size}");
+            assert!(class < 2 || size_of_class(class - 1) < size.max(1), "{size} fits a smaller class");
+        }
+    }
+
+    #[test]
+    fn a_thread_gets_back_what_it_freed_and_the_same_addresses_after_a_reset() {
+        let mut heap = Heap::new();
+        let addresses = |heap: &mut Heap| {
+            let first = heap.allocate(40, 100, 16).unwrap();
+            let aligned = heap.allocate(40, 100, 4096).unwrap();
+            assert_eq!(aligned.addr() % 4096, 0);
+            heap.free(41, first.addr());
+            let fresh = heap.allocate(40, 100, 16).unwrap();
+            assert_ne!(fresh, first, "freed by another thread");
+            let reused = heap.allocate(41, 100, 16).unwrap();
+            assert_eq!(reused, first, "reused by the thread that freed it");
+            [first, aligned, fresh]
+        };
+        let before = addresses(&mut heap);
+        heap.reset();
+        assert_eq!(before, addresses(&mut heap));
+    }
+}

@@ -1,0 +1,268 @@
+//! One execution: runs a plan to its end under full control.
+//!
+//! Facades call [`perform`] and its relatives; they see an execution only while one is going on
+//! ([`active`]), and behave as plain std otherwise.
+
+mod addresses;
+mod controller;
+mod deadlock;
+mod futex;
+pub(crate) mod heap;
+mod image;
+pub mod outcome;
+mod panics;
+mod run;
+mod spin;
+mod support;
+mod switch;
+mod thread_locals;
+mod threads;
+pub(crate) mod view;
+
+pub(crate) use futex::EPOCH_NANOSECONDS;
+pub use run::{Execution, Test, TestResult};
+
+use crate::model::{Applied, Kind, ObjectKind, Op, Site};
+use crate::search::step::{Alt, ObjectId};
+use controller::{Slot, Turn, World};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+thread_local! {
+    /// The execution going on in this thread of the system, null outside.
+    static WORLD: Cell<*mut World> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// The process explores: it will not do anything else any more.
+static EXPLORING: AtomicBool = AtomicBool::new(false);
+
+/// Whether the process explores, also between executions.
+pub(crate) fn is_exploring() -> bool {
+    EXPLORING.load(Ordering::Relaxed)
+}
+
+/// Proof that an execution is going on and that its caller is the thread whose turn it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Active(*mut World);
+
+/// The execution going on, if there is one.
+#[inline]
+pub(crate) fn active() -> Option<Active> {
+    let world = WORLD.get();
+    if world.is_null() { None } else { Some(Active(world)) }
+}
+
+impl Active {
+    /// The world, for a section that does not suspend.
+    #[expect(clippy::mut_from_ref, reason = "the token stands for the one running thread")]
+    #[inline]
+    fn world(&self) -> &mut World {
+        // SAFETY: only the thread whose turn it is has a token, the root does nothing meanwhile,
+        // and no such reference lives across a suspension.
+        unsafe { &mut *self.0 }
+    }
+
+    /// Runs engine code: allocations in it outlive the execution.
+    #[inline]
+    fn in_engine<R>(&self, section: impl FnOnce(&mut World) -> R) -> R {
+        let world = self.world();
+        let before = std::mem::replace(&mut world.in_user, false);
+        let result = section(world);
+        world.in_user = before;
+        result
+    }
+
+    /// Whether user code is running, as opposed to the engine on its behalf.
+    #[inline]
+    pub(crate) fn in_user(&self) -> bool {
+        self.world().in_user
+    }
+
+    /// Announces `op`, waits for its turn, executes it.
+    #[inline(always)]
+    pub(crate) fn perform(&self, op: Op) -> Applied {
+        if self.world().threads[self.world().current].spin.may_repeat(&op) {
+            let frame = spin::Frame::capture();
+            self.in_engine(|world| world.consider_loop(&op, &frame));
+        }
+        self.perform_now(op)
+    }
+
+    fn perform_now(&self, op: Op) -> Applied {
+        self.world().in_user = false;
+        if self.world().announce(op) != Turn::Mine {
+            // If the execution is over, this does not return.
+            self.suspend();
+        }
+        let applied = self.world().execute();
+        self.world().in_user = true;
+        applied
+    }
+
+    /// Performs `op` as announced if `condition` holds when its turn comes; otherwise only its
+    /// second access is made, as a read, and the answer is false.
+    pub(crate) fn perform_if(&self, op: Op, condition: impl FnOnce() -> bool) -> bool {
+        self.world().in_user = false;
+        if self.world().announce(op) != Turn::Mine {
+            self.suspend();
+        }
+        let holds = condition();
+        if !holds {
+            let look = Op { object: op.second, ..Op::new(Kind::Load, op.second, op.site) };
+            self.world().replace_announced(look);
+        }
+        self.world().execute();
+        self.world().in_user = true;
+        holds
+    }
+
+    fn suspend(&self) {
+        let yielder = {
+            let world = self.world();
+            world.running_yielder()
+        };
+        // SAFETY: `running` is the thread that executes this very code.
+        unsafe { switch::suspend(yielder) };
+    }
+
+    /// Performs an operation on the memory cell at `address`.
+    #[inline(always)]
+    pub(crate) fn memory(&self, kind: Kind, address: usize, site: Site) -> Alt {
+        let object = self.in_engine(|world| world.memory_at(address));
+        self.perform(Op::new(kind, object, site));
+        self.world().alternative()
+    }
+
+    /// The memory operation just performed found `before` and left `after`; `None`: only looked.
+    #[inline]
+    pub(crate) fn executed_on(&self, before: u64, after: Option<u64>) {
+        self.world().executed_on(before, after);
+    }
+
+    /// The CAS just performed found `before`, wanted `expected`, and left `after` if it succeeded.
+    #[inline]
+    pub(crate) fn executed_cas(&self, before: u64, expected: u64, after: Option<u64>) {
+        self.world().executed_cas(expected);
+        self.world().executed_on(before, after);
+    }
+
+    /// The operation just performed can be told from others of its kind after all.
+    #[inline]
+    pub(crate) fn executed_as_write(&self) {
+        self.world().executed_as_write();
+    }
+
+    /// Reads the virtual clock. Every reading moves it a little, so that loops that wait for time
+    /// to pass come to their end.
+    pub(crate) fn read_clock(&self) -> u64 {
+        const READING: u64 = 1_000;
+        let world = self.world();
+        let thread = &mut world.threads[world.running];
+        thread.time += READING;
+        thread.time
+    }
+
+    /// The number of an object that carries it, given anew in every execution.
+    #[inline]
+    pub(crate) fn object(&self, tag: &ObjectTag, kind: ObjectKind) -> ObjectId {
+        let generation = self.world().generation;
+        let tagged = tag.0.load(Ordering::Relaxed);
+        if (tagged >> 32) as u32 == generation {
+            return ObjectId(tagged as u32);
+        }
+        let object = self.in_engine(|world| world.born_at(std::ptr::from_ref(tag).addr(), kind));
+        tag.0.store(u64::from(generation) << 32 | u64::from(object.0), Ordering::Relaxed);
+        object
+    }
+
+    /// Starts a thread; it runs when it is chosen.
+    pub(crate) fn spawn(&self, name: Option<String>, body: Box<dyn FnOnce()>, site: Site) -> Slot {
+        self.in_engine(|world| {
+            let name = name.as_deref().map(str::to_owned);
+            let spawned_by = world.trace.events.len() as u32 - 1;
+            let slot = world.add_thread(name, body, site);
+            world.threads[slot].op.arg = spawned_by;
+            slot
+        })
+    }
+
+    /// The running thread.
+    pub(crate) fn current(&self) -> Slot {
+        self.world().current
+    }
+
+    /// The object on which the end of the thread in `slot` is awaited.
+    pub(crate) fn life_of(&self, slot: Slot) -> ObjectId {
+        self.world().threads[slot].life
+    }
+
+    /// The park token of the thread in `slot`.
+    pub(crate) fn token_of(&self, slot: Slot) -> ObjectId {
+        self.world().threads[slot].token
+    }
+
+    /// The thread in `slot` by its number in every execution.
+    pub(crate) fn number_of(&self, slot: Slot) -> u64 {
+        self.world().threads[slot].id.0.into()
+    }
+
+    /// The name of the thread in `slot`, readable as long as the execution lasts.
+    pub(crate) fn name_of(&self, slot: Slot) -> Option<&'static str> {
+        // SAFETY: names live until the execution is torn down, and so does every handle.
+        self.world().threads[slot].name.as_deref().map(|name| unsafe { &*std::ptr::from_ref(name) })
+    }
+
+    /// Leaves what the running thread produced for whoever joins it.
+    pub(crate) fn leave(&self, leavings: *mut ()) {
+        let world = self.world();
+        world.threads[world.current].leavings = leavings;
+    }
+
+    /// Takes what the thread in `slot` left.
+    pub(crate) fn take_leavings(&self, slot: Slot) -> *mut () {
+        std::mem::replace(&mut self.world().threads[slot].leavings, std::ptr::null_mut())
+    }
+
+    /// Whether the thread in `slot` panicked and nobody was told.
+    pub(crate) fn has_unheard_panic(&self, slot: Slot) -> bool {
+        self.world().threads[slot].unheard_panic
+    }
+
+    /// When a wait of `duration` that starts now gives up, in virtual time.
+    pub(crate) fn deadline(&self, duration: Duration) -> u64 {
+        self.world().now().saturating_add(nanoseconds(duration)).min(u64::MAX - 1)
+    }
+
+    /// The running thread has let `duration` pass.
+    pub(crate) fn pass_time(&self, duration: Duration) {
+        let world = self.world();
+        let now = world.now().saturating_add(nanoseconds(duration));
+        world.threads[world.current].time = now;
+    }
+
+    /// The running thread panicked; whoever joins it takes that over with [`Active::panic_heard`].
+    pub(crate) fn panicked(&self) {
+        let world = self.world();
+        world.threads[world.current].unheard_panic = true;
+    }
+
+    /// The panic of the thread in `slot` was handed to its joiner.
+    pub(crate) fn panic_heard(&self, slot: Slot) {
+        self.world().threads[slot].unheard_panic = false;
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A number that an object carries: which object of which execution it is.
+#[derive(Debug)]
+pub(crate) struct ObjectTag(std::sync::atomic::AtomicU64);
+
+impl ObjectTag {
+    pub(crate) const fn new() -> Self {
+        ObjectTag(std::sync::atomic::AtomicU64::new(0))
+    }
+}

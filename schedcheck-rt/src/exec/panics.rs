@@ -1,0 +1,42 @@
+//! Panics under control: noted, not printed. Thousands of schedules may panic as the test intends.
+
+use super::active;
+use super::outcome::PanicReport;
+use std::any::Any;
+use std::panic::PanicHookInfo;
+
+/// Installs a hook that notes panics of the execution going on and leaves all others to the hook
+/// that was there.
+pub(crate) fn install_hook() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(chain_hook);
+}
+
+fn chain_hook() {
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !note(info) {
+            previous(info);
+        }
+    }));
+}
+
+fn note(info: &PanicHookInfo<'_>) -> bool {
+    let Some(active) = active() else { return false };
+    active.in_engine(|world| {
+        let thread = world.threads[world.current].id;
+        let location = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
+        let message = payload_text(info.payload());
+        world.panics.push(PanicReport { thread, message, location, earlier: Vec::new() });
+    });
+    true
+}
+
+/// What a panic said.
+pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> String {
+    payload
+        .downcast_ref::<&'static str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a value that is not text".to_owned())
+}

@@ -1,0 +1,310 @@
+//! The root of an execution: starts the test body, hands turns on, judges the end.
+
+use super::controller::{Slot, World};
+use super::image::Image;
+use super::outcome::{Outcome, PanicReport};
+use super::switch::{Coroutine, Resumed};
+use super::thread_locals::StdWords;
+use super::threads::Body;
+use super::view::{self, View};
+use super::{Active, EXPLORING, WORLD, panics};
+use crate::model::{Kind, Op};
+use crate::search::step::{End, Guide, Model, Plan, ThreadId, Trace};
+use corosensei::stack::Stack;
+use std::cell::Cell;
+use std::panic::{Location, catch_unwind};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// What the body of a test returns.
+pub type TestResult = Result<(), String>;
+
+/// A test to explore.
+#[derive(Clone, Copy)]
+pub struct Test {
+    /// Its body.
+    pub body: fn() -> TestResult,
+    /// `None`: it must not panic. `Some(text)`: it must, with a message containing `text`.
+    pub should_panic: Option<&'static str>,
+}
+
+impl std::fmt::Debug for Test {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Test").field("should_panic", &self.should_panic).finish_non_exhaustive()
+    }
+}
+
+/// Executes plans of one test.
+pub struct Execution {
+    world: Box<World>,
+    test: Test,
+    /// The names and places of the last failing execution.
+    pub(super) view: View,
+    /// The thread of the system that executed last.
+    system_thread: Option<std::thread::ThreadId>,
+    /// Keep the view also of executions that pass.
+    pub(crate) keep_views: bool,
+}
+
+impl std::fmt::Debug for Execution {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Execution").field("test", &self.test).finish_non_exhaustive()
+    }
+}
+
+impl Execution {
+    /// Prepares to execute `test`; an execution of more than `max_steps` counts as a livelock.
+    pub fn new(test: Test, max_steps: u32) -> Execution {
+        panics::install_hook();
+        Execution {
+            world: Box::new(World::new(max_steps)),
+            test,
+            view: View::default(),
+            system_thread: None,
+            keep_views: false,
+        }
+    }
+
+    /// Makes the process ready to explore for the rest of its life: statics are put back after
+    /// each execution, clocks and random numbers become the model's.
+    pub fn take_over_process(&mut self) {
+        EXPLORING.store(true, Ordering::Relaxed);
+        crate::intercept::prepare();
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        self.find_std_words();
+        self.world.image = Some(Image::take());
+    }
+
+    /// How the last execution ended.
+    pub fn outcome(&self) -> &Outcome {
+        self.world.outcome.as_ref().unwrap_or(&Outcome::Passed)
+    }
+
+    pub(crate) fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The view of the last execution, which followed `plan`.
+    pub(crate) fn view_now(&mut self, plan: &Plan) -> &View {
+        plan.deltas.clone_into(&mut self.view.deltas);
+        &self.view
+    }
+
+    /// The thread with this path.
+    pub(crate) fn thread_of_path(&mut self, path: &str) -> Option<ThreadId> {
+        self.world.names.parse(path)
+    }
+
+    /// From a signal handler: the engine has the word, and the execution ends where it is.
+    pub(crate) fn leave_user_code(&mut self) {
+        self.world.in_user = false;
+        self.view = view::collect(&self.world, &[]);
+        WORLD.set(std::ptr::null_mut());
+    }
+
+    /// What a fatal signal means where it came.
+    pub(crate) fn describe_crash(&self, name: &str, signal: i32, address: usize) -> String {
+        let thread = self.view.threads.get(self.world.running).map_or("?", |thread| &thread.name);
+        if signal == libc::SIGSEGV && self.world.stacks.guards(address) {
+            return format!("thread '{thread}' has overflowed its stack");
+        }
+        format!("thread '{thread}' received {name}")
+    }
+
+    fn execute(&mut self) {
+        let returned: Rc<Cell<Option<Option<TestResult>>>> = Rc::default();
+        let (slot, body) = (Rc::clone(&returned), self.test.body);
+        self.world.add_thread(
+            Some("main".to_owned()),
+            Box::new(move || slot.set(Some(run_body(body)))),
+            Location::caller(),
+        );
+        let world: *mut World = &mut *self.world;
+        WORLD.set(world);
+        hand_turns_on(Active(world));
+        WORLD.set(std::ptr::null_mut());
+        let judged = judge(&self.world, self.test, returned.take());
+        self.world.outcome.get_or_insert(Outcome::Passed);
+        if let (Some(Outcome::Passed), Some(worse)) = (&self.world.outcome, judged) {
+            self.world.outcome = Some(worse);
+        }
+    }
+
+    /// Finds what std keeps for the calling thread of the system, if it is another one than before.
+    fn find_std_words(&mut self) {
+        let thread = Some(std::thread::current().id());
+        if self.system_thread != thread {
+            self.system_thread = thread;
+            self.world.std_words = StdWords::find();
+        }
+    }
+
+    fn tear_down(&mut self) {
+        for mut thread in self.world.threads.drain(..) {
+            thread.spin.renew();
+            self.world.spare_spins.push(thread.spin);
+            // A thread that never started: what it captured goes with the heap, undropped, as the
+            // frames of abandoned threads do.
+            std::mem::forget(thread.body);
+            if let Some(coroutine) = thread.coroutine {
+                self.world.stacks.put(usize::from(thread.id.0), coroutine.reclaim());
+            }
+        }
+        self.world.heap.reset();
+        if let Some(image) = &self.world.image {
+            image.restore();
+        }
+    }
+}
+
+/// Runs the test body; `None` if it panicked.
+fn run_body(body: fn() -> TestResult) -> Option<TestResult> {
+    let result = catch_unwind(body).ok();
+    if let Some(active) = super::active() {
+        let life = active.life_of(0);
+        active.perform(Op::new(Kind::End, life, Location::caller()));
+    }
+    result
+}
+
+/// Resumes the thread whose turn it is until the execution is over.
+fn hand_turns_on(active: Active) {
+    if !active.world().decide() {
+        return;
+    }
+    loop {
+        let world = active.world();
+        let slot = world.current;
+        world.running = slot;
+        // Out of its slot: the list of threads may move while the thread runs.
+        let mut coroutine = match world.threads[slot].body.take() {
+            Some(body) => started(world, slot, body),
+            None => world.threads[slot].coroutine.take().expect("a suspended thread has a stack"),
+        };
+        let thread = &world.threads[slot];
+        let outer = world.std_words.enter(thread.std_words, thread.id.0);
+        world.in_user = true;
+        let resumed = coroutine.resume();
+        let world = active.world();
+        world.in_user = false;
+        world.threads[slot].std_words = world.std_words.leave(outer);
+        if resumed == Resumed::Suspended {
+            world.threads[slot].coroutine = Some(coroutine);
+            if world.over {
+                return;
+            }
+            continue;
+        }
+        let thread = &mut world.threads[slot];
+        thread.ended = true;
+        let id = usize::from(thread.id.0);
+        world.stacks.put(id, coroutine.reclaim());
+        if !world.decide() {
+            return;
+        }
+    }
+}
+
+/// A coroutine that executes the thread's announced `Begin` and then its body.
+fn started(world: &mut World, slot: Slot, body: Body) -> Coroutine {
+    let stack = world.stacks.take(usize::from(world.threads[slot].id.0));
+    world.threads[slot].stack_base = stack.base().get();
+    Coroutine::new(stack, move |yielder| {
+        let active = super::active().expect("threads run inside an execution");
+        let world = active.world();
+        world.in_user = false;
+        world.threads[slot].yielder = yielder;
+        world.execute();
+        world.in_user = true;
+        body();
+    })
+}
+
+/// What the end of the test body, and panics that nobody heard, make of an execution.
+fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Option<Outcome> {
+    let returned = returned?;
+    match (test.should_panic, returned) {
+        (None, None) => return Some(Outcome::Panicked(panic_of(world, 0))),
+        (None, Some(Err(message))) => {
+            return Some(Outcome::Panicked(PanicReport {
+                thread: ThreadId(0),
+                // Out of the execution's heap, which is about to go.
+                message: message.as_str().to_owned(),
+                location: None,
+                earlier: Vec::new(),
+            }));
+        }
+        (Some(_), Some(_)) => {
+            return Some(Outcome::ExpectationMissed("test did not panic as expected".to_owned()));
+        }
+        (Some(text), None) => {
+            let report = panic_of(world, 0);
+            if !report.message.contains(text) {
+                let message =
+                    format!("panicked with {:?}, expected a text containing {text:?}", report.message);
+                return Some(Outcome::ExpectationMissed(message));
+            }
+        }
+        (None, Some(Ok(()))) => {}
+    }
+    let unheard = world.threads.iter().position(|thread| thread.unheard_panic)?;
+    Some(Outcome::Panicked(panic_of(world, unheard)))
+}
+
+/// The last panic of the thread in `slot`, and those of others before it.
+fn panic_of(world: &World, slot: usize) -> PanicReport {
+    let thread = world.threads[slot].id;
+    let Some(at) = world.panics.iter().rposition(|report| report.thread == thread) else {
+        return PanicReport {
+            thread,
+            message: "panicked without a message (a custom panic hook is installed)".to_owned(),
+            location: None,
+            earlier: Vec::new(),
+        };
+    };
+    let others = world.panics[..at].iter().filter(|report| report.thread != thread);
+    let earlier = others.map(|report| describe(world, report)).collect();
+    PanicReport { earlier, ..world.panics[at].clone() }
+}
+
+fn describe(world: &World, report: &PanicReport) -> String {
+    let slot = world.threads.iter().position(|thread| thread.id == report.thread);
+    let name = slot.map_or_else(|| "?".to_owned(), |slot| view::thread_name(world, slot));
+    let place = match &report.location {
+        Some((file, line, column)) => format!(" at {file}:{line}:{column}"),
+        None => String::new(),
+    };
+    format!("thread '{name}' panicked{place}: {}", report.message)
+}
+
+impl Model for Execution {
+    fn run(&mut self, plan: &Plan, guide: Option<&mut dyn Guide>, trace: &mut Trace) {
+        let guide = guide.map(|guide| {
+            let guide: *mut (dyn Guide + '_) = guide;
+            // SAFETY: only the lifetime changes; the world forgets the guide before this returns.
+            unsafe { std::mem::transmute::<*mut (dyn Guide + '_), *mut (dyn Guide + 'static)>(guide) }
+        });
+        // One execution at a time in a process: the heap is at a fixed place.
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut self.world.trace, trace);
+        self.find_std_words();
+        self.world.begin(&plan.deltas, plan.prefix, guide);
+        self.execute();
+        let end = match self.outcome() {
+            Outcome::Passed => End::Passed,
+            Outcome::Abandoned => End::Stopped,
+            Outcome::Diverged(divergence) => End::Diverged(divergence.step),
+            _ => End::Failed,
+        };
+        self.world.trace.end = end;
+        self.world.keep_pending();
+        if !matches!(end, End::Passed | End::Stopped) || self.keep_views {
+            self.view = view::collect(&self.world, &plan.deltas);
+        }
+        self.tear_down();
+        std::mem::swap(&mut self.world.trace, trace);
+    }
+}

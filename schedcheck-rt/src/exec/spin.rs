@@ -1,0 +1,295 @@
+//! Loops that wait: found while they run, and made to wait without running.
+//!
+//! A thread that comes back to an operation it did before, with every object it used in between in
+//! the same state and with the same contents of its own stack and registers, will do the same again
+//! and again until somebody else changes one of those objects. Going on with it alone shows nothing
+//! new, so it is *gated*: it can run again only after such a change. This is the await reduction of
+//! GenMC and Nidhugg, decided by comparing states instead of by analysing code.
+//!
+//! What is left out: executions in which the loop goes round more often than once without a change.
+//! They differ from those that remain only by repetitions of a cycle of states, so they reach no
+//! state that the others do not.
+//!
+//! A loop whose stack differs from round to round (it counts its rounds, or reads the clock) is
+//! gated after [`ROUNDS`] rounds without a change: fairness as in CHESS, a bound that the coverage
+//! statement names. It gets its turn again when nothing else can run, so bounded loops come to
+//! their end; a loop whose state repeats while nothing else can run is a livelock.
+
+use super::controller::{StepNote, World};
+use crate::model::{Kind, Op, Site};
+use crate::search::step::{Mode, NO_STEP, ObjectId, StepIndex};
+
+/// Rounds of a counting loop that are explored without a change from outside.
+const ROUNDS: u32 = 4;
+/// Steps of its own that a thread remembers.
+const MEMORY: usize = 64;
+
+/// The stack and the registers of a thread at the moment it calls a facade.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    stack: usize,
+    registers: [usize; 6],
+}
+
+impl Frame {
+    /// Captures the caller. Inlined, so that nothing of the engine lies above the stack pointer
+    /// but the facade's own frame, which is the same in every round.
+    #[inline(always)]
+    pub(crate) fn capture() -> Frame {
+        let mut registers = [0; 6];
+        let stack: usize;
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: copies registers into an array.
+        unsafe {
+            std::arch::asm!(
+                "mov [{into}], rbx", "mov [{into} + 8], rbp", "mov [{into} + 16], r12",
+                "mov [{into} + 24], r13", "mov [{into} + 32], r14", "mov [{into} + 40], r15",
+                "mov {stack}, rsp",
+                into = in(reg) &raw mut registers, stack = out(reg) stack, options(nostack)
+            );
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: copies registers into an array. The others are saved in the facade's own frame.
+        unsafe {
+            std::arch::asm!(
+                "stp x19, x20, [{into}]", "stp x21, x22, [{into}, 16]", "stp x23, x24, [{into}, 32]",
+                "mov {stack}, sp",
+                into = in(reg) &raw mut registers, stack = out(reg) stack, options(nostack)
+            );
+        }
+        Frame { stack, registers }
+    }
+}
+
+/// One step a thread remembers.
+#[derive(Clone, Copy)]
+struct Remembered {
+    kind: Kind,
+    object: ObjectId,
+    site: Site,
+    /// The state of the object before the step.
+    before: u64,
+    /// Its number in the execution.
+    step: StepIndex,
+}
+
+/// What a thread can run again only after.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gate {
+    closed: bool,
+    /// The state repeats exactly, as opposed to: the loop was long enough.
+    exact: bool,
+    /// A change to one of these opens it.
+    objects: Vec<ObjectId>,
+    /// The step that opened it.
+    opened: StepIndex,
+}
+
+/// What a thread remembers of its own steps.
+pub(crate) struct Spin {
+    steps: [Option<Remembered>; MEMORY],
+    count: usize,
+    /// Sites among them, as a set of hashes: most steps are at a new one.
+    sites: u64,
+    rounds: u32,
+    /// The place in the loop at which states are compared, and the state there a round ago.
+    compared_at: Option<(Kind, ObjectId, Site)>,
+    stack: Vec<u8>,
+    registers: [usize; 6],
+    pub(crate) gate: Gate,
+}
+
+impl Spin {
+    pub(crate) fn new() -> Spin {
+        Spin {
+            steps: [None; MEMORY],
+            count: 0,
+            sites: 0,
+            rounds: 0,
+            compared_at: None,
+            stack: Vec::new(),
+            registers: [0; 6],
+            gate: Gate::default(),
+        }
+    }
+
+    fn bit(site: Site) -> u64 {
+        1 << ((std::ptr::from_ref(site).addr() >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
+    }
+
+    /// Remembers a step that was executed.
+    #[inline]
+    pub(crate) fn remember(&mut self, note: &StepNote, before: u64, step: StepIndex) {
+        self.sites |= Self::bit(note.site);
+        let step = Remembered { kind: note.kind, object: note.object, site: note.site, before, step };
+        self.steps[self.count % MEMORY] = Some(step);
+        self.count += 1;
+    }
+
+    /// The step just remembered found its object in this state.
+    #[inline]
+    pub(crate) fn found(&mut self, before: u64) {
+        if let Some(step) = &mut self.steps[self.count.wrapping_sub(1) % MEMORY] {
+            step.before = before;
+        }
+    }
+
+    /// Makes it as new, for another thread.
+    pub(crate) fn renew(&mut self) {
+        self.count = 0;
+        self.sites = 0;
+        self.forget_state();
+        self.gate.closed = false;
+    }
+
+    /// Something changed: what the thread was before says nothing any more.
+    fn forget_state(&mut self) {
+        self.rounds = 0;
+        self.compared_at = None;
+        self.stack.clear();
+    }
+
+    /// Whether the thread may have done `op` before.
+    #[inline]
+    pub(crate) fn may_repeat(&self, op: &Op) -> bool {
+        self.sites & Self::bit(op.site) != 0
+    }
+
+    /// The steps since the thread last did `op`, that one first; `None` if it did not.
+    fn round(&self, op: &Op) -> Option<impl Iterator<Item = &Remembered>> {
+        let oldest = self.count.saturating_sub(MEMORY);
+        let start = (oldest..self.count).rev().find(|at| {
+            self.steps[at % MEMORY].as_ref().is_some_and(|step| {
+                step.kind == op.kind && step.object == op.object && std::ptr::eq(step.site, op.site)
+            })
+        })?;
+        Some((start..self.count).filter_map(|at| self.steps[at % MEMORY].as_ref()))
+    }
+
+    /// Compares the thread with what it was a round ago, and keeps what it is now.
+    fn is_as_before(&mut self, op: &Op, frame: &Frame, base: usize) -> bool {
+        let place = (op.kind, op.object, op.site);
+        if *self.compared_at.get_or_insert(place) != place {
+            return false;
+        }
+        let length = base.saturating_sub(frame.stack);
+        // SAFETY: the thread's own stack, from its stack pointer to its base.
+        let now = unsafe { std::slice::from_raw_parts(frame.stack as *const u8, length) };
+        let same = self.stack == now && self.registers == frame.registers;
+        if !same {
+            self.stack.clear();
+            self.stack.extend_from_slice(now);
+            self.registers = frame.registers;
+        }
+        same
+    }
+}
+
+/// An object that a round used.
+struct Used {
+    object: ObjectId,
+    /// Its state before the round's first access.
+    first_state: u64,
+    /// The round's last access.
+    last: StepIndex,
+}
+
+/// Whether an access can change what others see.
+pub(crate) fn changes(mode: Mode) -> bool {
+    !matches!(mode, Mode::None | Mode::Read | Mode::Await)
+}
+
+impl World {
+    /// Gates the running thread if `op` is a round of a loop that waits.
+    ///
+    /// Whether it does must not depend on where independent steps of others fell: an object counts
+    /// as unchanged by the round if it was, after the thread's last access to it, as before its
+    /// first, and a change by others since that last access opens the gate, be it before or after
+    /// the thread comes here. Accesses to one object have one order in all equivalent schedules.
+    #[cold]
+    pub(crate) fn consider_loop(&mut self, op: &Op, frame: &Frame) {
+        let Some(round) = self.threads[self.running].spin.round(op) else { return };
+        let mut used: Vec<Used> = Vec::new();
+        for step in round.filter(|step| step.object != ObjectId::NONE) {
+            match used.iter_mut().find(|used| used.object == step.object) {
+                Some(used) => used.last = step.step,
+                None => used.push(Used { object: step.object, first_state: step.before, last: step.step }),
+            }
+        }
+        let mut opened = NO_STEP;
+        let mut changed = false;
+        for used in &used {
+            let change = self.first_change(used.object, used.last);
+            let state = match change {
+                Some(change) => self.trace.events[change as usize].before,
+                None => self.objects.summary(used.object),
+            };
+            changed |= state != used.first_state;
+            opened = opened.min(change.unwrap_or(NO_STEP));
+        }
+        let base = self.threads[self.running].stack_base;
+        let spin = &mut self.threads[self.running].spin;
+        if changed {
+            spin.forget_state();
+            return;
+        }
+        spin.rounds += 1;
+        let exact = spin.is_as_before(op, frame, base);
+        if exact || spin.rounds > ROUNDS {
+            self.spin_bound_reached |= !exact;
+            let objects = used.into_iter().map(|used| used.object).collect();
+            spin.gate = Gate { closed: true, exact, objects, opened };
+            self.gated += 1;
+        }
+    }
+
+    /// The first step after `last` with which somebody changed `object`.
+    fn first_change(&self, object: ObjectId, last: StepIndex) -> Option<StepIndex> {
+        let later = self.trace.events.iter().zip(0..).skip(last as usize + 1);
+        later
+            .filter(|(event, _)| {
+                event.accesses.iter().any(|access| access.object == object && changes(access.mode))
+            })
+            .map(|(_, step)| step)
+            .next()
+    }
+
+    /// Tells gated threads that `object` was changed by `step`.
+    #[inline]
+    pub(crate) fn open_gates(&mut self, object: ObjectId, step: StepIndex) {
+        if self.gated == 0 || object == ObjectId::NONE {
+            return;
+        }
+        for thread in &mut self.threads {
+            let gate = &mut thread.spin.gate;
+            if gate.closed && gate.opened == NO_STEP && gate.objects.contains(&object) {
+                gate.opened = step;
+            }
+        }
+    }
+
+    /// Whether the thread in `slot` waits behind a gate that nobody has opened.
+    #[inline]
+    pub(crate) fn is_gated(&self, slot: usize) -> bool {
+        let gate = &self.threads[slot].spin.gate;
+        gate.closed && gate.opened == NO_STEP
+    }
+
+    /// Whether that gate stands for a state that repeats for ever.
+    pub(crate) fn repeats_for_ever(&self, slot: usize) -> bool {
+        self.threads[slot].spin.gate.exact
+    }
+
+    /// The thread whose turn it is goes through its gate, if it has one; the step that opened it.
+    #[inline]
+    pub(crate) fn pass_gate(&mut self) -> StepIndex {
+        let spin = &mut self.threads[self.current].spin;
+        if !spin.gate.closed {
+            return NO_STEP;
+        }
+        spin.gate.closed = false;
+        spin.forget_state();
+        self.gated -= 1;
+        spin.gate.opened
+    }
+}

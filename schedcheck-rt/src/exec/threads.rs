@@ -1,0 +1,114 @@
+//! The threads of one execution, in order of creation.
+
+use super::spin::Spin;
+use super::switch::Coroutine;
+use super::thread_locals::Kept;
+use crate::model::Op;
+use crate::search::step::{ObjectId, ThreadId};
+use rustc_hash::FxHashMap;
+
+/// What runs in a thread.
+pub(crate) type Body = Box<dyn FnOnce()>;
+
+/// One thread of the current execution.
+pub(crate) struct Thread {
+    /// Its number in the search: the same in every execution.
+    pub(crate) id: ThreadId,
+    /// The thread object others join on.
+    pub(crate) life: ObjectId,
+    /// Its park token.
+    pub(crate) token: ObjectId,
+    /// What it will do next.
+    pub(crate) op: Op,
+    /// It has executed its last operation.
+    pub(crate) ended: bool,
+    /// How many threads it has started.
+    pub(crate) children: u32,
+    /// How many channels it has made.
+    pub(crate) channels: usize,
+    /// Given by the user.
+    pub(crate) name: Option<String>,
+    /// Its stack and registers while it is suspended.
+    pub(crate) coroutine: Option<Coroutine>,
+    /// Where it suspends from.
+    pub(crate) yielder: *const corosensei::Yielder<(), ()>,
+    /// What it will run, until it starts.
+    pub(crate) body: Option<Body>,
+    /// What it left for whoever joins it.
+    pub(crate) leavings: *mut (),
+    /// Its virtual time, in nanoseconds.
+    pub(crate) time: u64,
+    /// What std keeps for it while another thread has its turn.
+    pub(crate) std_words: Kept,
+    /// The highest address of its stack.
+    pub(crate) stack_base: usize,
+    /// Whether it goes round in a loop.
+    pub(crate) spin: Box<Spin>,
+    /// It panicked and nobody has been told yet.
+    pub(crate) unheard_panic: bool,
+}
+
+/// Names for threads that hold in every execution: the n-th child of a thread is always the same.
+#[derive(Debug)]
+pub(crate) struct ThreadNames {
+    numbers: FxHashMap<(ThreadId, u32), ThreadId>,
+    parents: Vec<(ThreadId, u32)>,
+}
+
+impl ThreadNames {
+    /// Only the body of the test has a number.
+    pub(crate) fn new() -> ThreadNames {
+        let body = (ThreadId(0), 0);
+        ThreadNames { numbers: FxHashMap::from_iter([(body, ThreadId(0))]), parents: vec![body] }
+    }
+
+    /// The number of the `nth` child of `parent`; the body of the test is 0 and its own parent.
+    pub(crate) fn number(&mut self, parent: ThreadId, nth: u32) -> ThreadId {
+        let next = ThreadId(u16::try_from(self.parents.len()).expect("fewer than 65536 threads"));
+        *self.numbers.entry((parent, nth)).or_insert_with(|| {
+            self.parents.push((parent, nth));
+            next
+        })
+    }
+
+    /// The path from the test body: `0`, its second child `0.2`, the first child of that `0.2.1`.
+    pub(crate) fn path(&self, thread: ThreadId) -> String {
+        if thread.0 == 0 {
+            return "0".to_owned();
+        }
+        match self.parents.get(usize::from(thread.0)) {
+            Some((parent, nth)) => format!("{}.{nth}", self.path(*parent)),
+            None => format!("?{}", thread.0),
+        }
+    }
+
+    /// The thread of a path, numbering it if need be.
+    pub(crate) fn parse(&mut self, path: &str) -> Option<ThreadId> {
+        let mut elements = path.split('.');
+        if elements.next() != Some("0") {
+            return None;
+        }
+        let mut thread = ThreadId(0);
+        for element in elements {
+            thread = self.number(thread, element.parse().ok()?);
+        }
+        Some(thread)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_the_same_thread_whoever_asks_first() {
+        let mut names = ThreadNames::new();
+        let grandchild = names.parse("0.2.1").unwrap();
+        assert_eq!(names.path(grandchild), "0.2.1");
+        assert_eq!(names.parse("0"), Some(ThreadId(0)));
+        let child = names.number(ThreadId(0), 2);
+        assert_eq!(names.number(child, 1), grandchild);
+        assert_eq!(names.parse("1.1"), None);
+        assert_eq!(names.parse("0.x"), None);
+    }
+}

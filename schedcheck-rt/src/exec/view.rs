@@ -1,0 +1,155 @@
+//! A finished execution as people and files want it: names, places, who waits for whom.
+
+use super::controller::{Slot, World};
+use super::deadlock;
+use super::outcome::place;
+use super::run::Execution;
+use crate::model::Site;
+use crate::search::step::{Delta, ObjectId, ThreadId};
+use std::fmt::Write;
+
+/// One thread, for reports.
+#[derive(Clone, Debug)]
+pub(crate) struct ThreadView {
+    pub(crate) id: ThreadId,
+    pub(crate) path: String,
+    pub(crate) name: String,
+}
+
+/// One step, for reports. Threads are positions in [`View::threads`].
+#[derive(Clone, Debug)]
+pub(crate) struct StepView {
+    pub(crate) thread: usize,
+    pub(crate) op: &'static str,
+    pub(crate) object: String,
+    pub(crate) place: (String, u32, u32),
+    pub(crate) preemption: bool,
+    pub(crate) alt: u16,
+}
+
+/// A thread that cannot go on.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockedView {
+    pub(crate) thread: usize,
+    pub(crate) op: &'static str,
+    pub(crate) object: String,
+    pub(crate) place: (String, u32, u32),
+    pub(crate) holder: Option<usize>,
+}
+
+/// A whole execution, for reports.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    pub(crate) threads: Vec<ThreadView>,
+    pub(crate) steps: Vec<StepView>,
+    pub(crate) blocked: Vec<BlockedView>,
+    pub(crate) deltas: Vec<Delta>,
+    pub(crate) fingerprint: u64,
+}
+
+impl View {
+    pub(crate) fn preemptions(&self) -> u64 {
+        self.steps.iter().filter(|step| step.preemption).count() as u64
+    }
+
+    pub(crate) fn thread_of(&self, delta: &Delta) -> Option<&ThreadView> {
+        self.threads.iter().find(|thread| thread.id == delta.choice.thread)
+    }
+}
+
+impl Execution {
+    /// What the last execution did. Valid until the next one starts.
+    pub(crate) fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// The path of a thread from the test body.
+    pub(crate) fn thread_path(&self, thread: ThreadId) -> String {
+        self.world().names.path(thread)
+    }
+}
+
+/// Collects the view of the execution in `world`, before it is torn down.
+pub(crate) fn collect(world: &World, deltas: &[Delta]) -> View {
+    let threads: Vec<ThreadView> = (0..world.threads.len()).map(|slot| thread_view(world, slot)).collect();
+    let slot_of = |id: ThreadId| world.threads.iter().position(|thread| thread.id == id);
+    let mut steps = Vec::with_capacity(world.notes.len());
+    let mut previous = None;
+    for (event, note) in world.trace.events.iter().zip(&world.notes) {
+        let thread = slot_of(event.thread).expect("events are of threads of this execution");
+        steps.push(StepView {
+            thread,
+            op: note.kind.name(),
+            object: object_name(world, note.object),
+            place: place(note.site),
+            preemption: event.previous_enabled && previous.is_some_and(|previous| previous != thread),
+            alt: event.alt.0,
+        });
+        previous = Some(thread);
+    }
+    let blocked = (0..world.threads.len())
+        .filter(|slot| !world.threads[*slot].ended && !world.is_enabled(*slot))
+        .map(|slot| blocked_view(world, slot))
+        .collect();
+    View { fingerprint: fingerprint(world), deltas: deltas.to_vec(), threads, steps, blocked }
+}
+
+fn thread_view(world: &World, slot: Slot) -> ThreadView {
+    let thread = &world.threads[slot];
+    ThreadView { id: thread.id, path: world.names.path(thread.id), name: thread_name(world, slot) }
+}
+
+/// The name its creator gave it, or one by order of creation.
+pub(crate) fn thread_name(world: &World, slot: Slot) -> String {
+    world.threads[slot].name.clone().unwrap_or_else(|| format!("thread-{slot}"))
+}
+
+fn blocked_view(world: &World, slot: Slot) -> BlockedView {
+    let op = &world.threads[slot].op;
+    BlockedView {
+        thread: slot,
+        op: op.kind.name(),
+        object: object_name(world, op.object),
+        place: place(op.site),
+        holder: deadlock::waits_for(world, slot),
+    }
+}
+
+/// `mutex#2`: the second mutex that was used; `thread worker` for threads.
+fn object_name(world: &World, object: ObjectId) -> String {
+    if object == ObjectId::NONE {
+        return String::new();
+    }
+    if let Some(slot) =
+        world.threads.iter().position(|thread| thread.life == object || thread.token == object)
+    {
+        return thread_view(world, slot).name;
+    }
+    // Numbered by first use in this execution.
+    let noun = world.objects.noun(object);
+    let mut used: Vec<ObjectId> = Vec::new();
+    for note in &world.notes {
+        if note.object != ObjectId::NONE
+            && world.objects.noun(note.object) == noun
+            && !used.contains(&note.object)
+        {
+            used.push(note.object);
+        }
+    }
+    let number = used.iter().position(|other| *other == object).unwrap_or(used.len()) + 1;
+    format!("{noun}#{number}")
+}
+
+/// A hash of what the threads did, in order: who, what, where.
+fn fingerprint(world: &World) -> u64 {
+    let mut text = String::new();
+    for (event, note) in world.trace.events.iter().zip(&world.notes) {
+        let site: Site = note.site;
+        let path = world.names.path(event.thread);
+        let _ = write!(text, "{path} {} {site};", note.kind.name());
+    }
+    // FNV-1a, written out because it must never change.
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

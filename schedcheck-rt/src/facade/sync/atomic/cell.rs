@@ -1,0 +1,265 @@
+//! What all atomics have in common, as one macro over the wrapped std type.
+
+use crate::exec::{Active, active};
+use crate::model::Kind;
+use crate::search::step::Alt;
+use std::panic::Location;
+
+/// Announces an operation on the atomic at `address` and waits for its turn.
+#[inline]
+pub(super) fn step(kind: Kind, address: usize, site: &'static Location<'static>) -> Step {
+    let active = active();
+    let alt = active.map_or(Alt::DEFAULT, |active| active.memory(kind, address, site));
+    Step { active, fails: alt == Alt::WEAK_FAILURE }
+}
+
+/// An operation whose turn has come.
+pub(super) struct Step {
+    active: Option<Active>,
+    /// It is a weak CAS and is to fail for no reason.
+    pub(super) fails: bool,
+}
+
+impl Step {
+    /// It was done, found `before` and left `after`; `None`: it only looked.
+    #[inline]
+    pub(super) fn found(&self, before: u64, after: Option<u64>) {
+        if let Some(active) = self.active {
+            active.executed_on(before, after);
+        }
+    }
+
+    /// It was a CAS.
+    #[inline]
+    pub(super) fn compared(&self, before: u64, expected: u64, after: Option<u64>) {
+        if let Some(active) = self.active {
+            active.executed_cas(before, expected, after);
+        }
+    }
+}
+
+/// A value as the number that stands for it in a trace.
+pub(super) trait Bits: Copy {
+    fn bits(self) -> u64;
+}
+
+macro_rules! bits {
+    ($($value:ty)*) => { $(
+        impl Bits for $value {
+            #[inline]
+            fn bits(self) -> u64 {
+                self as u64
+            }
+        }
+    )* };
+}
+
+bits!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize bool);
+
+impl Bits for *mut () {
+    #[inline]
+    fn bits(self) -> u64 {
+        self.addr() as u64
+    }
+}
+
+/// Methods that every atomic has: `$name` wraps `$real` and holds a `$value`.
+macro_rules! atomic_cell {
+    ($name:ident, $real:ty, $value:ty) => {
+        impl $name {
+            #[doc = concat!("The same as std's `", stringify!($name), "::new`.")]
+            #[inline]
+            pub const fn new(value: $value) -> Self {
+                Self(<$real>::new(value))
+            }
+
+            /// The same as std's `from_ptr`.
+            ///
+            /// # Safety
+            /// As std's.
+            #[inline]
+            pub const unsafe fn from_ptr<'a>(pointer: *mut $value) -> &'a Self {
+                // SAFETY: the caller's promise; the facade is transparent over the std type.
+                unsafe { &*pointer.cast::<Self>() }
+            }
+
+            /// The same as std's `get_mut`.
+            #[inline]
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.0.get_mut()
+            }
+
+            /// The same as std's `into_inner`.
+            #[inline]
+            pub const fn into_inner(self) -> $value {
+                self.0.into_inner()
+            }
+
+            /// The same as std's `as_ptr`.
+            #[inline]
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.0.as_ptr()
+            }
+
+            #[inline]
+            fn address(&self) -> usize {
+                std::ptr::from_ref(self).addr()
+            }
+
+            /// The same as std's `load`.
+            #[track_caller]
+            #[inline(never)]
+            pub fn load(&self, order: Ordering) -> $value {
+                let step = cell::step(Kind::Load, self.address(), Location::caller());
+                let value = self.0.load(order);
+                step.found(value.bits(), None);
+                value
+            }
+
+            /// The same as std's `store`.
+            #[track_caller]
+            #[inline(never)]
+            pub fn store(&self, value: $value, order: Ordering) {
+                let step = cell::step(Kind::Store, self.address(), Location::caller());
+                step.found(self.0.load(Ordering::Relaxed).bits(), Some(value.bits()));
+                self.0.store(value, order);
+            }
+
+            /// The same as std's `swap`.
+            #[track_caller]
+            #[inline(never)]
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
+                let before = self.0.swap(value, order);
+                step.found(before.bits(), Some(value.bits()));
+                before
+            }
+
+            /// The same as std's `compare_and_swap`.
+            #[deprecated(note = "use `compare_exchange` or `compare_exchange_weak` instead")]
+            #[track_caller]
+            #[inline(never)]
+            pub fn compare_and_swap(&self, current: $value, new: $value, order: Ordering) -> $value {
+                let failure = match order {
+                    Ordering::Release => Ordering::Relaxed,
+                    Ordering::AcqRel => Ordering::Acquire,
+                    other => other,
+                };
+                match self.compare_exchange(current, new, order, failure) {
+                    Ok(value) | Err(value) => value,
+                }
+            }
+
+            /// The same as std's `compare_exchange`.
+            #[track_caller]
+            #[inline(never)]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let step = cell::step(Kind::CompareExchange, self.address(), Location::caller());
+                let result = self.0.compare_exchange(current, new, success, failure);
+                let (Ok(before) | Err(before)) = result;
+                step.compared(before.bits(), current.bits(), result.is_ok().then(|| new.bits()));
+                result
+            }
+
+            /// The same as std's `compare_exchange_weak`; under control, explored both ways.
+            #[track_caller]
+            #[inline(never)]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let step = cell::step(Kind::CompareExchangeWeak, self.address(), Location::caller());
+                if step.fails {
+                    let found = self.0.load(Ordering::Relaxed);
+                    step.found(found.bits(), None);
+                    return Err(found);
+                }
+                let result = self.0.compare_exchange(current, new, success, failure);
+                let (Ok(before) | Err(before)) = result;
+                step.compared(before.bits(), current.bits(), result.is_ok().then(|| new.bits()));
+                result
+            }
+
+            /// The same as std's `fetch_update`.
+            #[track_caller]
+            #[inline]
+            pub fn fetch_update<F>(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: F,
+            ) -> Result<$value, $value>
+            where
+                F: FnMut($value) -> Option<$value>,
+            {
+                let mut previous = self.load(fetch_order);
+                while let Some(next) = f(previous) {
+                    match self.compare_exchange_weak(previous, next, set_order, fetch_order) {
+                        updated @ Ok(_) => return updated,
+                        Err(found) => previous = found,
+                    }
+                }
+                Err(previous)
+            }
+
+            /// The same as std's `try_update`.
+            #[track_caller]
+            #[inline]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                self.fetch_update(set_order, fetch_order, f)
+            }
+
+            /// The same as std's `update`.
+            #[track_caller]
+            #[inline]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> $value,
+            ) -> $value {
+                let mut previous = self.load(fetch_order);
+                loop {
+                    let next = f(previous);
+                    match self.compare_exchange_weak(previous, next, set_order, fetch_order) {
+                        Ok(updated) => return updated,
+                        Err(found) => previous = found,
+                    }
+                }
+            }
+        }
+    };
+}
+
+/// Read-modify-write methods: each forwards to the std method of its name.
+macro_rules! atomic_rmw {
+    ($name:ident, $value:ty: $($method:ident)*) => {
+        impl $name {
+            $(
+                #[doc = concat!("The same as std's `", stringify!($method), "`.")]
+                #[track_caller]
+                #[inline(never)]
+                pub fn $method(&self, value: $value, order: Ordering) -> $value {
+                    let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
+                    let before = self.0.$method(value, order);
+                    step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()));
+                    before
+                }
+            )*
+        }
+    };
+}

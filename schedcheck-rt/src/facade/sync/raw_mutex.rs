@@ -1,0 +1,132 @@
+//! The lock inside a [`Mutex`](super::Mutex), without its data: everything that is not generic.
+
+use crate::exec::{Active, ObjectTag, active};
+use crate::model::{Kind, ObjectKind, Op, Site};
+use crate::search::step::ObjectId;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A lock and its poison flag. Inside an exploration the lock is the model's; outside it is std's.
+pub(super) struct RawMutex {
+    tag: ObjectTag,
+    real: std::sync::Mutex<()>,
+    poisoned: AtomicBool,
+}
+
+/// The lock, held.
+pub(super) struct RawGuard<'a> {
+    raw: &'a RawMutex,
+    /// The real lock, outside an exploration.
+    real: Option<std::sync::MutexGuard<'a, ()>>,
+    /// The thread was panicking already when it took the lock: it poisons nothing.
+    was_panicking: bool,
+}
+
+impl RawMutex {
+    pub(super) const fn new() -> Self {
+        RawMutex { tag: ObjectTag::new(), real: std::sync::Mutex::new(()), poisoned: AtomicBool::new(false) }
+    }
+
+    fn object(&self, active: Active) -> ObjectId {
+        active.object(&self.tag, ObjectKind::Mutex)
+    }
+
+    fn perform(&self, active: Active, kind: Kind, site: Site) -> u32 {
+        active.perform(Op::new(kind, self.object(active), site)).result
+    }
+
+    #[inline(never)]
+    pub(super) fn lock(&self, site: Site) -> RawGuard<'_> {
+        let real = match active() {
+            Some(active) => {
+                self.perform(active, Kind::Lock, site);
+                None
+            }
+            None => Some(self.real.lock().unwrap_or_else(std::sync::PoisonError::into_inner)),
+        };
+        RawGuard { raw: self, real, was_panicking: std::thread::panicking() }
+    }
+
+    #[inline(never)]
+    pub(super) fn try_lock(&self, site: Site) -> Option<RawGuard<'_>> {
+        let real = match active() {
+            Some(active) => {
+                if self.perform(active, Kind::TryLock, site) == crate::model::WOULD_BLOCK {
+                    return None;
+                }
+                None
+            }
+            None => match self.real.try_lock() {
+                Ok(guard) => Some(guard),
+                Err(std::sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(std::sync::TryLockError::WouldBlock) => return None,
+            },
+        };
+        Some(RawGuard { raw: self, real, was_panicking: std::thread::panicking() })
+    }
+
+    /// Reads the poison flag as its own step.
+    #[inline(never)]
+    pub(super) fn is_poisoned(&self, site: Site) -> bool {
+        if let Some(active) = active() {
+            self.perform(active, Kind::Inspect, site);
+        }
+        self.poison_flag()
+    }
+
+    /// The poison flag, for whoever holds the lock.
+    #[inline(never)]
+    pub(super) fn poison_flag(&self) -> bool {
+        self.poisoned.load(Ordering::Relaxed)
+    }
+
+    #[inline(never)]
+    pub(super) fn clear_poison(&self, site: Site) {
+        if let Some(active) = active() {
+            self.perform(active, Kind::Adjust, site);
+        }
+        self.poisoned.store(false, Ordering::Relaxed);
+    }
+}
+
+impl<'a> RawGuard<'a> {
+    /// Gives the lock up and takes it again when `wait` returns: the frame of a condvar wait.
+    /// `wait` gets the real guard outside an exploration.
+    pub(super) fn wait_outside<R>(
+        &mut self,
+        wait: impl FnOnce(std::sync::MutexGuard<'a, ()>) -> (std::sync::MutexGuard<'a, ()>, R),
+    ) -> R {
+        let real = self.real.take().expect("outside an exploration a guard holds the real lock");
+        let (real, result) = wait(real);
+        self.real = Some(real);
+        result
+    }
+
+    /// Unlocks under control; the guard stays and must be locked again by [`RawGuard::relock`].
+    pub(super) fn unlock_for_wait(&self, active: Active, site: Site) {
+        self.raw.perform(active, Kind::Unlock, site);
+    }
+
+    /// Locks again after [`RawGuard::unlock_for_wait`].
+    pub(super) fn relock(&self, active: Active, site: Site) {
+        self.raw.perform(active, Kind::Lock, site);
+    }
+
+    pub(super) fn poison_flag(&self) -> bool {
+        self.raw.poison_flag()
+    }
+}
+
+impl Drop for RawGuard<'_> {
+    #[track_caller]
+    #[inline(never)]
+    fn drop(&mut self) {
+        if !self.was_panicking && std::thread::panicking() {
+            self.raw.poisoned.store(true, Ordering::Relaxed);
+        }
+        if self.real.is_none()
+            && let Some(active) = active()
+        {
+            self.raw.perform(active, Kind::Unlock, std::panic::Location::caller());
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The lock inside a [`RwLock`](super::RwLock), without its data: everything that is not generic.
+
+use super::poison::Poison;
+use crate::exec::{Active, ObjectTag, active};
+use crate::model::{HAS_OFFERS, IN_LINE, Kind, ObjectKind, Op, Site, WOULD_BLOCK};
+use std::panic::Location;
+use std::sync::{PoisonError, TryLockError};
+
+/// A lock and its poison flag. Inside an exploration the lock is the model's; outside it is std's.
+pub(super) struct RawRwLock {
+    tag: ObjectTag,
+    /// The writers that wait, as an object of its own.
+    queue: ObjectTag,
+    real: std::sync::RwLock<()>,
+    pub(super) poison: Poison,
+}
+
+/// The lock, held for reading.
+pub(super) struct RawReadGuard<'a> {
+    raw: &'a RawRwLock,
+    /// The real lock, outside an exploration.
+    real: Option<std::sync::RwLockReadGuard<'a, ()>>,
+}
+
+/// The lock, held for writing.
+pub(super) struct RawWriteGuard<'a> {
+    raw: &'a RawRwLock,
+    real: Option<std::sync::RwLockWriteGuard<'a, ()>>,
+    /// The thread was panicking already when it took the lock: it poisons nothing.
+    was_panicking: bool,
+}
+
+impl RawRwLock {
+    pub(super) const fn new() -> Self {
+        RawRwLock {
+            tag: ObjectTag::new(),
+            queue: ObjectTag::new(),
+            real: std::sync::RwLock::new(()),
+            poison: Poison::new(),
+        }
+    }
+
+    fn perform(&self, active: Active, kind: Kind, site: Site) -> u32 {
+        let object = active.object(&self.tag, ObjectKind::RwLock);
+        let queue = active.object(&self.queue, ObjectKind::Name);
+        active.perform(Op { arg: queue.0, ..Op::new(kind, object, site) }).result
+    }
+
+    #[inline(never)]
+    pub(super) fn read(&self, site: Site) -> RawReadGuard<'_> {
+        let real = match active() {
+            Some(active) => {
+                if self.perform(active, Kind::ReadLock, site) == IN_LINE {
+                    self.perform(active, Kind::ReadLockInLine, site);
+                }
+                None
+            }
+            None => Some(self.real.read().unwrap_or_else(PoisonError::into_inner)),
+        };
+        RawReadGuard { raw: self, real }
+    }
+
+    #[inline(never)]
+    pub(super) fn try_read(&self, site: Site) -> Option<RawReadGuard<'_>> {
+        let real = match active() {
+            Some(active) => {
+                if self.perform(active, Kind::TryReadLock, site) == WOULD_BLOCK {
+                    return None;
+                }
+                None
+            }
+            None => match self.real.try_read() {
+                Ok(guard) => Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => return None,
+            },
+        };
+        Some(RawReadGuard { raw: self, real })
+    }
+
+    #[inline(never)]
+    pub(super) fn write(&self, site: Site) -> RawWriteGuard<'_> {
+        let real = match active() {
+            Some(active) => {
+                self.perform(active, Kind::WriteRequest, site);
+                if self.perform(active, Kind::WriteLock, site) == HAS_OFFERS {
+                    active.offer_line(active.object(&self.tag, ObjectKind::RwLock));
+                }
+                None
+            }
+            None => Some(self.real.write().unwrap_or_else(PoisonError::into_inner)),
+        };
+        RawWriteGuard { raw: self, real, was_panicking: std::thread::panicking() }
+    }
+
+    #[inline(never)]
+    pub(super) fn try_write(&self, site: Site) -> Option<RawWriteGuard<'_>> {
+        let real = match active() {
+            Some(active) => {
+                if self.perform(active, Kind::TryWriteLock, site) == WOULD_BLOCK {
+                    return None;
+                }
+                None
+            }
+            None => match self.real.try_write() {
+                Ok(guard) => Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => return None,
+            },
+        };
+        Some(RawWriteGuard { raw: self, real, was_panicking: std::thread::panicking() })
+    }
+
+    /// Reads the poison flag as its own step.
+    #[inline(never)]
+    pub(super) fn is_poisoned(&self, site: Site) -> bool {
+        if let Some(active) = active() {
+            self.perform(active, Kind::Inspect, site);
+        }
+        self.poison.is_set()
+    }
+
+    #[inline(never)]
+    pub(super) fn clear_poison(&self, site: Site) {
+        if let Some(active) = active() {
+            self.perform(active, Kind::Adjust, site);
+        }
+        self.poison.clear();
+    }
+}
+
+impl RawReadGuard<'_> {
+    pub(super) fn poisoned(&self) -> bool {
+        self.raw.poison.is_set()
+    }
+}
+
+impl<'a> RawWriteGuard<'a> {
+    pub(super) fn poisoned(&self) -> bool {
+        self.raw.poison.is_set()
+    }
+
+    fn poison_if_panicking(&self) {
+        if !self.was_panicking && std::thread::panicking() {
+            self.raw.poison.set();
+        }
+    }
+
+    /// Goes on as a reader, without letting a writer in between.
+    #[inline(never)]
+    pub(super) fn downgrade(self, site: Site) -> RawReadGuard<'a> {
+        self.poison_if_panicking();
+        let mut guard = std::mem::ManuallyDrop::new(self);
+        let real = match guard.real.take() {
+            Some(real) => Some(std::sync::RwLockWriteGuard::downgrade(real)),
+            None => {
+                if let Some(active) = active() {
+                    guard.raw.perform(active, Kind::Downgrade, site);
+                }
+                None
+            }
+        };
+        RawReadGuard { raw: guard.raw, real }
+    }
+}
+
+impl Drop for RawReadGuard<'_> {
+    #[track_caller]
+    #[inline(never)]
+    fn drop(&mut self) {
+        if self.real.is_none()
+            && let Some(active) = active()
+        {
+            self.raw.perform(active, Kind::ReadUnlock, Location::caller());
+        }
+    }
+}
+
+impl Drop for RawWriteGuard<'_> {
+    #[track_caller]
+    #[inline(never)]
+    fn drop(&mut self) {
+        self.poison_if_panicking();
+        if self.real.is_none()
+            && let Some(active) = active()
+        {
+            self.raw.perform(active, Kind::WriteUnlock, Location::caller());
+        }
+    }
+}

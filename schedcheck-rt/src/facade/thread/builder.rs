@@ -1,0 +1,150 @@
+//! `spawn` and `Builder`.
+
+use super::handle::Thread;
+use super::join::{Controlled, JoinHandle, Joinable, Outcome};
+use super::scoped::{Scope, ScopedJoinHandle};
+use crate::exec::active;
+use crate::model::{Kind, Op, Site};
+use crate::search::step::ObjectId;
+use std::io;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+
+/// The same as [`std::thread::spawn`].
+#[track_caller]
+pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    Builder::new().spawn(f).expect("failed to spawn thread")
+}
+
+/// The same as [`std::thread::Builder`]. Under control the stack size is the tool's.
+#[must_use = "must eventually spawn the thread"]
+#[derive(Debug, Default)]
+pub struct Builder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+}
+
+impl Builder {
+    /// The same as std's `new`.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// The same as std's `name`.
+    pub fn name(mut self, name: String) -> Builder {
+        self.name = Some(name);
+        self
+    }
+
+    /// The same as std's `stack_size`.
+    pub fn stack_size(mut self, size: usize) -> Builder {
+        self.stack_size = Some(size);
+        self
+    }
+
+    /// The same as std's `spawn`.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        // SAFETY: everything is 'static.
+        unsafe { self.spawn_unchecked(f) }
+    }
+
+    /// The same as std's `spawn_unchecked`.
+    ///
+    /// # Safety
+    /// As std's: the thread must not outlive what it borrows.
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        if active().is_some() {
+            // SAFETY: the caller's promise.
+            let controlled = unsafe { spawn_controlled(self.name, f, Location::caller()) };
+            return Ok(JoinHandle(Joinable::Controlled(controlled)));
+        }
+        // SAFETY: the caller's promise.
+        let handle = unsafe { self.system().spawn_unchecked(f) }?;
+        let thread = Thread::system(handle.thread().clone());
+        Ok(JoinHandle(Joinable::System(handle, thread)))
+    }
+
+    /// The same as std's `spawn_scoped`.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, F, T>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        scope.spawn_with(self, f, Location::caller())
+    }
+
+    pub(super) fn take_name(self) -> Option<String> {
+        self.name
+    }
+
+    /// The system's builder with the same settings.
+    pub(super) fn system(self) -> std::thread::Builder {
+        let mut builder = std::thread::Builder::new();
+        if let Some(name) = self.name {
+            builder = builder.name(name);
+        }
+        if let Some(size) = self.stack_size {
+            builder = builder.stack_size(size);
+        }
+        builder
+    }
+}
+
+/// Starts `f` as a thread of the execution.
+///
+/// # Safety
+/// The execution must not outlive what `f` borrows, or the thread must be joined before.
+pub(super) unsafe fn spawn_controlled<'a, F, T>(name: Option<String>, f: F, site: Site) -> Controlled<T>
+where
+    F: FnOnce() -> T + 'a,
+    T: 'a,
+{
+    let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
+        let outcome: Outcome<T> = catch_unwind(AssertUnwindSafe(f));
+        let panicked = outcome.is_err();
+        leave(Box::into_raw(Box::new(outcome)).cast(), panicked, site);
+    });
+    // SAFETY: the caller's promise makes the borrow outlive the thread.
+    let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce() + 'static>>(body) };
+    let slot = start(name, body, site);
+    Controlled { slot, thread: Thread::controlled(slot), outcome: PhantomData }
+}
+
+#[inline(never)]
+fn start(name: Option<String>, body: Box<dyn FnOnce()>, site: Site) -> usize {
+    let active = active().expect("a controlled thread starts in an execution");
+    active.perform(Op::new(Kind::Spawn, ObjectId::NONE, site));
+    active.spawn(name, body, site)
+}
+
+/// The last act of a thread: leaves its outcome for whoever joins it.
+#[inline(never)]
+fn leave(outcome: *mut (), panicked: bool, site: Site) {
+    let active = active().expect("a controlled thread ends in its execution");
+    if panicked {
+        active.panicked();
+    }
+    active.leave(outcome);
+    super::local::end_of_thread(active);
+    let life = active.life_of(active.current());
+    active.perform(Op::new(Kind::End, life, site));
+}

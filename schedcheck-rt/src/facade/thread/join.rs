@@ -1,0 +1,115 @@
+//! `JoinHandle`, and what it shares with scoped handles.
+
+use super::handle::Thread;
+use crate::exec::active;
+use crate::model::{Kind, Op, Site};
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+
+/// What a thread leaves behind.
+pub(super) type Outcome<T> = Result<T, Box<dyn Any + Send + 'static>>;
+
+/// A thread under control whose outcome has not been taken.
+pub(super) struct Controlled<T> {
+    pub(super) slot: usize,
+    pub(super) thread: Thread,
+    pub(super) outcome: PhantomData<T>,
+}
+
+impl<T> Controlled<T> {
+    /// Waits for its end and takes its outcome.
+    pub(super) fn join(self, site: Site) -> Outcome<T> {
+        let outcome = await_end(self.slot, site);
+        // SAFETY: the thread left a boxed `Outcome<T>` when it ended, and joining takes it once.
+        *unsafe { Box::from_raw(outcome.cast::<Outcome<T>>()) }
+    }
+
+    pub(super) fn is_finished(&self, site: Site) -> bool {
+        has_ended(self.slot, site)
+    }
+}
+
+#[inline(never)]
+fn await_end(slot: usize, site: Site) -> *mut () {
+    let active = active().expect("a controlled thread is joined in its execution");
+    active.perform(Op::new(Kind::Join, active.life_of(slot), site));
+    active.panic_heard(slot);
+    active.take_leavings(slot)
+}
+
+#[inline(never)]
+fn has_ended(slot: usize, site: Site) -> bool {
+    let active = active().expect("a controlled thread is asked in its execution");
+    active.perform(Op::new(Kind::IsFinished, active.life_of(slot), site)).result == crate::model::FINISHED
+}
+
+/// The same as [`std::thread::JoinHandle`].
+pub struct JoinHandle<T>(pub(super) Joinable<T>);
+
+pub(super) enum Joinable<T> {
+    Controlled(Controlled<T>),
+    System(std::thread::JoinHandle<T>, Thread),
+}
+
+// SAFETY: as std's: the outcome was required to be `Send` when the thread was started.
+unsafe impl<T> Send for JoinHandle<T> {}
+// SAFETY: as std's: a shared handle gives no access to the outcome.
+unsafe impl<T> Sync for JoinHandle<T> {}
+impl<T> std::panic::UnwindSafe for JoinHandle<T> {}
+impl<T> std::panic::RefUnwindSafe for JoinHandle<T> {}
+
+impl<T> JoinHandle<T> {
+    /// The same as std's `thread`.
+    pub fn thread(&self) -> &Thread {
+        match &self.0 {
+            Joinable::Controlled(controlled) => &controlled.thread,
+            Joinable::System(_, thread) => thread,
+        }
+    }
+
+    /// The same as std's `join`.
+    #[track_caller]
+    pub fn join(self) -> std::thread::Result<T> {
+        match self.0 {
+            Joinable::Controlled(controlled) => controlled.join(Location::caller()),
+            Joinable::System(handle, _) => handle.join(),
+        }
+    }
+
+    /// The same as std's `is_finished`.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        match &self.0 {
+            Joinable::Controlled(controlled) => controlled.is_finished(Location::caller()),
+            Joinable::System(handle, _) => handle.is_finished(),
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+#[cfg(unix)]
+impl<T> std::os::unix::thread::JoinHandleExt for JoinHandle<T> {
+    fn as_pthread_t(&self) -> std::os::unix::thread::RawPthread {
+        match &self.0 {
+            // All threads under control run on one thread of the system.
+            // SAFETY: asks for the calling thread's own handle.
+            Joinable::Controlled(_) => unsafe { libc::pthread_self() as std::os::unix::thread::RawPthread },
+            Joinable::System(handle, _) => handle.as_pthread_t(),
+        }
+    }
+
+    fn into_pthread_t(self) -> std::os::unix::thread::RawPthread {
+        match self.0 {
+            // SAFETY: as above.
+            Joinable::Controlled(_) => unsafe { libc::pthread_self() as std::os::unix::thread::RawPthread },
+            Joinable::System(handle, _) => handle.into_pthread_t(),
+        }
+    }
+}

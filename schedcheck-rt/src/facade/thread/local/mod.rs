@@ -1,0 +1,66 @@
+//! `LocalKey`, `AccessError` and the macro behind `thread_local!`.
+
+mod cells;
+mod key;
+mod storage;
+
+pub use key::{AccessError, LocalKey};
+pub use storage::Slot;
+
+#[doc(hidden)]
+pub extern crate std as real_std;
+
+use crate::exec::Active;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs the destructors of the running thread's values: the last thing before its end.
+pub(crate) fn end_of_thread(active: Active) {
+    if catch_unwind(AssertUnwindSafe(|| storage::run_destructors(active))).is_err() {
+        // std aborts the process.
+        active.crashed("thread local panicked on drop");
+    }
+}
+
+/// The body of `thread_local!`, in all forms that std's takes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __schedcheck_thread_local {
+    () => {};
+    (@key [$($attribute:tt)*] [$vis:vis] $name:ident $type:ty, $real:expr, $($init:tt)*) => {
+        $($attribute)*
+        $vis const $name: $crate::facade::thread::local::LocalKey<$type> = {
+            static __SLOT: $crate::facade::thread::local::Slot = $crate::facade::thread::local::Slot::new();
+            $($init)*
+            $crate::facade::thread::local::LocalKey::new(|| &__SLOT, __init, $real)
+        };
+    };
+    (
+        $(#[$attribute:meta])* $vis:vis static $name:ident : $type:ty = const $init:block
+        $(; $($rest:tt)*)?
+    ) => {
+        $crate::__schedcheck_thread_local!(@key [$(#[$attribute])*] [$vis] $name $type, &__REAL,
+            const __INIT: $type = $init;
+            fn __init() -> $type {
+                __INIT
+            }
+            $crate::facade::thread::local::real_std::thread_local! {
+                static __REAL: $type = const { __INIT }
+            }
+        );
+        $($crate::__schedcheck_thread_local!($($rest)*);)?
+    };
+    (
+        $(#[$attribute:meta])* $vis:vis static $name:ident : $type:ty = $init:expr
+        $(; $($rest:tt)*)?
+    ) => {
+        $crate::__schedcheck_thread_local!(@key [$(#[$attribute])*] [$vis] $name $type, &__REAL,
+            fn __init() -> $type {
+                $init
+            }
+            $crate::facade::thread::local::real_std::thread_local! {
+                static __REAL: $type = __init()
+            }
+        );
+        $($crate::__schedcheck_thread_local!($($rest)*);)?
+    };
+}

@@ -1,0 +1,182 @@
+//! `scope`, `Scope`, `ScopedJoinHandle`.
+
+use super::builder::{Builder, spawn_controlled};
+use super::handle::Thread;
+use super::join::Controlled;
+use crate::exec::active;
+use crate::model::{Kind, Op, Site};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+
+/// The same as [`std::thread::Scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    threads: Threads<'scope, 'env>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+enum Threads<'scope, 'env: 'scope> {
+    /// The threads of the execution that were started here.
+    Controlled(UnsafeCell<Vec<usize>>),
+    System(&'scope std::thread::Scope<'scope, 'env>),
+}
+
+// SAFETY: the list is touched only by the thread whose turn it is; std's scope is `Sync` itself.
+unsafe impl Sync for Scope<'_, '_> {}
+
+/// The same as [`std::thread::ScopedJoinHandle`].
+pub struct ScopedJoinHandle<'scope, T>(Joinable<'scope, T>);
+
+enum Joinable<'scope, T> {
+    Controlled(Controlled<T>),
+    System(std::thread::ScopedJoinHandle<'scope, T>, Thread),
+}
+
+// SAFETY: as std's.
+unsafe impl<T> Send for ScopedJoinHandle<'_, T> {}
+// SAFETY: as std's.
+unsafe impl<T> Sync for ScopedJoinHandle<'_, T> {}
+
+/// The same as [`std::thread::scope`].
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    if active().is_some() {
+        return controlled_scope(f, Location::caller());
+    }
+    // The wrapper must outlive every thread of the scope, hence stand outside std's call.
+    let mut place = MaybeUninit::<Scope<'_, 'env>>::uninit();
+    let place = place.as_mut_ptr().cast::<()>();
+    std::thread::scope(|system| {
+        let place = place.cast::<Scope<'_, 'env>>();
+        // SAFETY: the place lives until std's scope has joined its threads; it needs no drop.
+        let wrapper = unsafe {
+            place.write(Scope { threads: Threads::System(system), scope: PhantomData, env: PhantomData });
+            &*place
+        };
+        f(wrapper)
+    })
+}
+
+fn controlled_scope<'env, F, T>(f: F, site: Site) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let scope =
+        Scope { threads: Threads::Controlled(UnsafeCell::default()), scope: PhantomData, env: PhantomData };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    let panicked = scope.join_all(site);
+    match result {
+        Err(payload) => resume_unwind(payload),
+        Ok(_) if panicked => panic!("a scoped thread panicked"),
+        Ok(result) => result,
+    }
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// The same as std's `spawn`.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        self.spawn_with(Builder::new(), f, Location::caller()).expect("failed to spawn thread")
+    }
+
+    pub(super) fn spawn_with<F, T>(
+        &'scope self,
+        builder: Builder,
+        f: F,
+        site: Site,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        match &self.threads {
+            Threads::Controlled(slots) => {
+                // SAFETY: the scope joins the thread before it ends.
+                let controlled = unsafe { spawn_controlled(builder.take_name(), f, site) };
+                // SAFETY: only the thread whose turn it is gets here.
+                unsafe { (*slots.get()).push(controlled.slot) };
+                Ok(ScopedJoinHandle(Joinable::Controlled(controlled)))
+            }
+            Threads::System(system) => {
+                let handle = builder.system().spawn_scoped(system, f)?;
+                let thread = Thread::system(handle.thread().clone());
+                Ok(ScopedJoinHandle(Joinable::System(handle, thread)))
+            }
+        }
+    }
+
+    /// Waits for all threads of the scope; true if one panicked and nobody joined it.
+    fn join_all(&self, site: Site) -> bool {
+        let Threads::Controlled(slots) = &self.threads else { return false };
+        let mut panicked = false;
+        let mut index = 0;
+        // A thread of the scope may start further ones meanwhile.
+        // SAFETY: only the thread whose turn it is touches the list.
+        while let Some(slot) = unsafe { (&*slots.get()).get(index).copied() } {
+            panicked |= await_scoped(slot, site);
+            index += 1;
+        }
+        panicked
+    }
+}
+
+/// Waits for the end of a scoped thread; true if its panic is still unheard.
+#[inline(never)]
+fn await_scoped(slot: usize, site: Site) -> bool {
+    let active = active().expect("a scope under control ends in its execution");
+    active.perform(Op::new(Kind::Join, active.life_of(slot), site));
+    let unheard = active.has_unheard_panic(slot);
+    active.panic_heard(slot);
+    unheard
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// The same as std's `thread`.
+    pub fn thread(&self) -> &Thread {
+        match &self.0 {
+            Joinable::Controlled(controlled) => &controlled.thread,
+            Joinable::System(_, thread) => thread,
+        }
+    }
+
+    /// The same as std's `join`.
+    #[track_caller]
+    pub fn join(self) -> std::thread::Result<T> {
+        match self.0 {
+            Joinable::Controlled(controlled) => controlled.join(Location::caller()),
+            Joinable::System(handle, _) => handle.join(),
+        }
+    }
+
+    /// The same as std's `is_finished`.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        match &self.0 {
+            Joinable::Controlled(controlled) => controlled.is_finished(Location::caller()),
+            Joinable::System(handle, _) => handle.is_finished(),
+        }
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedJoinHandle").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,120 @@
+//! The C allocator. Allocations of user code inside an execution come from the execution's heap;
+//! all others go to the C library.
+//!
+//! Only calls from the test binary itself count as user code's: what the C library allocates for
+//! its own use lives longer than an execution. Hence the return address, which each entry point
+//! passes on.
+
+use crate::exec::heap;
+use std::arch::naked_asm;
+use std::ffi::{c_int, c_void};
+
+unsafe extern "C" {
+    fn __libc_malloc(size: usize) -> *mut c_void;
+    fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
+    fn __libc_realloc(pointer: *mut c_void, size: usize) -> *mut c_void;
+    fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
+    fn __libc_free(pointer: *mut c_void);
+}
+
+/// An entry point that hands its return address on as one more argument.
+macro_rules! with_caller {
+    ($name:ident ( $($argument:ident : $kind:ty),* ) => $target:ident, $x86:literal, $arm:literal) => {
+        #[doc = concat!("`", stringify!($name), "`, with its caller.")]
+        ///
+        /// # Safety
+        /// As the C library's.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub(super) unsafe extern "C" fn $name($($argument: $kind),*) -> *mut c_void {
+            #[cfg(target_arch = "x86_64")]
+            naked_asm!($x86, "jmp {target}", target = sym $target);
+            #[cfg(target_arch = "aarch64")]
+            naked_asm!($arm, "b {target}", target = sym $target);
+        }
+    };
+}
+
+with_caller!(malloc(_size: usize) => malloc_from, "mov rsi, [rsp]", "mov x1, x30");
+with_caller!(calloc(_count: usize, _size: usize) => calloc_from, "mov rdx, [rsp]", "mov x2, x30");
+with_caller!(realloc(_pointer: *mut c_void, _size: usize) => realloc_from, "mov rdx, [rsp]", "mov x2, x30");
+with_caller!(aligned_alloc(_align: usize, _size: usize) => aligned_from, "mov rdx, [rsp]", "mov x2, x30");
+
+extern "C" fn malloc_from(size: usize, caller: usize) -> *mut c_void {
+    match heap::allocate(size, 16, caller) {
+        Some(block) => block.cast(),
+        // SAFETY: the C library's own.
+        None => unsafe { __libc_malloc(size) },
+    }
+}
+
+extern "C" fn calloc_from(count: usize, size: usize, caller: usize) -> *mut c_void {
+    let bytes = count.saturating_mul(size);
+    match heap::allocate(bytes, 16, caller) {
+        Some(block) => {
+            // SAFETY: a fresh block of that size.
+            unsafe { block.write_bytes(0, bytes) };
+            block.cast()
+        }
+        // SAFETY: the C library's own.
+        None => unsafe { __libc_calloc(count, size) },
+    }
+}
+
+extern "C" fn aligned_from(align: usize, size: usize, caller: usize) -> *mut c_void {
+    match heap::allocate(size, align.max(16), caller) {
+        Some(block) => block.cast(),
+        // SAFETY: the C library's own.
+        None => unsafe { __libc_memalign(align, size) },
+    }
+}
+
+extern "C" fn realloc_from(pointer: *mut c_void, size: usize, caller: usize) -> *mut c_void {
+    if pointer.is_null() {
+        return malloc_from(size, caller);
+    }
+    let Some(old) = heap::size_of_block(pointer.cast()) else {
+        // SAFETY: a block of the C library stays one, whoever grows it.
+        return unsafe { __libc_realloc(pointer, size) };
+    };
+    if size <= old {
+        return pointer;
+    }
+    let grown = malloc_from(size, caller);
+    if !grown.is_null() {
+        // SAFETY: both blocks have at least `old` bytes and do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), grown.cast(), old) };
+        heap::free(pointer.cast());
+    }
+    grown
+}
+
+/// `posix_memalign`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
+    // Rust's allocator is its only caller in the test binary; the C library does not use it.
+    let block = aligned_from(align, size, heap::INSIDE);
+    if block.is_null() {
+        return libc::ENOMEM;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { *out = block };
+    0
+}
+
+/// `free`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn free(pointer: *mut c_void) {
+    if heap::contains(pointer.addr()) {
+        heap::free(pointer.cast());
+    } else {
+        // SAFETY: the caller's promise: a block of the C library, or null.
+        unsafe { __libc_free(pointer) };
+    }
+}

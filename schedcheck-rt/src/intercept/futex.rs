@@ -1,0 +1,70 @@
+//! `syscall`: futexes inside an execution are the model's.
+
+use crate::exec::active;
+use std::ffi::c_long;
+
+/// `syscall`. Variadic in C; all its arguments travel in registers as these do.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn syscall(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    if number == libc::SYS_futex
+        && let Some(active) = active()
+        && active.in_user()
+        && let Some(answer) = active.futex(a, b as i32, c as u32, d)
+    {
+        return with_errno(answer);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { real_syscall(number, [a, b, c, d, e, f]) }
+}
+
+fn with_errno(answer: i64) -> c_long {
+    if (-4095..0).contains(&answer) {
+        // SAFETY: the calling thread's own error number.
+        unsafe { *libc::__errno_location() = -answer as i32 };
+        return -1;
+    }
+    answer
+}
+
+/// Enters the kernel.
+///
+/// # Safety
+/// As for the system call itself.
+pub(super) unsafe fn real_syscall(number: c_long, arguments: [usize; 6]) -> c_long {
+    let [a, b, c, d, e, f] = arguments;
+    let answer: i64;
+    // SAFETY: the kernel's calling convention; the caller vouches for the arguments.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") number => answer,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack)
+        );
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a => answer,
+            in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f,
+            options(nostack)
+        );
+    }
+    with_errno(answer)
+}

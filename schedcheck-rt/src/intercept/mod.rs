@@ -1,0 +1,31 @@
+//! Taking over the rest of the world at link level.
+//!
+//! A symbol defined in the test binary wins over the one of the C library. Inside an execution these
+//! functions are the model's; outside, and for the engine itself, each is the real one.
+//!
+//! | symbols | why |
+//! |---|---|
+//! | `malloc` and its family | a heap that starts afresh in every execution, at the same addresses |
+//! | `clock_gettime` | `Instant` and `SystemTime` read virtual time |
+//! | `getrandom` | hash maps iterate in the same order in every process |
+//! | `syscall` | threads that block in a futex block in the model |
+//! | `__tsan_*` | atomic operations inside generic std code (`Arc`) that is compiled into user crates |
+
+mod alloc;
+mod clock;
+mod futex;
+mod random;
+mod refcount;
+
+/// Makes sure the linker keeps every symbol of this folder, and resolves the real ones before
+/// the first execution.
+pub(crate) fn prepare() {
+    clock::resolve();
+    std::hint::black_box([
+        alloc::malloc as *const (),
+        clock::clock_gettime as *const (),
+        random::getrandom as *const (),
+        futex::syscall as *const (),
+        refcount::__tsan_init as *const (),
+    ]);
+}

@@ -1,0 +1,114 @@
+//! A condition variable, or the queue of a futex: its waiters in order of arrival, and those
+//! already woken.
+//!
+//! A wait is four steps: enqueue (the mutex still held), unlock, wake, lock. Splitting it changes
+//! nothing another thread can see: a notification between enqueue and unlock finds the waiter, as
+//! it does after the unlock. A waiter woken by a notification has nothing left to take from the
+//! condvar, so its wake is ordered after the notification and independent of everything else.
+
+use super::{Applied, Kind, Moment, Op, Ready};
+use crate::search::step::{Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ReadsWhen, StepIndex, ThreadId};
+
+/// Answers of a wake: why it happened.
+pub(crate) const WOKEN: u32 = 0;
+/// The time-out fired.
+pub(crate) const TIMED_OUT: u32 = 1;
+
+/// State of a condition variable.
+#[derive(Clone, Debug, Default)]
+pub struct Condvar {
+    waiters: Vec<ThreadId>,
+    woken: Vec<(ThreadId, StepIndex)>,
+    /// Number of notifications that found nobody, for telling lost wake-ups from lock cycles.
+    unheard: u32,
+}
+
+impl Condvar {
+    /// Notifications that found no waiter.
+    pub fn unheard(&self) -> u32 {
+        self.unheard
+    }
+
+    fn costly(op: &Op) -> BudgetKinds {
+        let kinds = BudgetKinds::NONE.with(BudgetKind::Spurious);
+        if op.timed() { kinds.with(BudgetKind::Timeout) } else { kinds }
+    }
+
+    fn woken_by(&self, thread: ThreadId) -> Option<StepIndex> {
+        self.woken.iter().find(|(woken, _)| *woken == thread).map(|(_, step)| *step)
+    }
+
+    pub(super) fn ready(&self, thread: ThreadId, op: &Op) -> Ready {
+        let enabled = self.woken_by(thread).is_some();
+        Ready { enabled, costly: if enabled { BudgetKinds::NONE } else { Self::costly(op) } }
+    }
+
+    /// How many wait: what a notification depends on.
+    pub(super) fn summary(&self) -> u64 {
+        self.waiters.len() as u64
+    }
+
+    pub(super) fn renew(&mut self) {
+        self.waiters.clear();
+        self.woken.clear();
+        self.unheard = 0;
+    }
+
+    pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
+        let applied = self.change(moment, op);
+        if matches!(op.kind, Kind::NotifyOne | Kind::NotifyAll | Kind::FutexWake) {
+            return applied.unless(ReadsWhen::StateIs(0), Mode::Write);
+        }
+        applied
+    }
+
+    fn change(&mut self, moment: Moment, op: &Op) -> Applied {
+        match op.kind {
+            Kind::CondvarEnqueue | Kind::FutexWait => {
+                self.waiters.push(moment.thread);
+                Applied::access(op.object, Mode::Write)
+            }
+            Kind::CondvarWake | Kind::FutexSleep => self.wake(moment, op),
+            Kind::NotifyOne | Kind::NotifyAll | Kind::FutexWake if self.waiters.is_empty() => {
+                self.unheard += 1;
+                Applied::access(op.object, Mode::Read)
+            }
+            Kind::NotifyOne => {
+                let free_alts = self.waiters.len() as u16;
+                let waiter = self.waiters.remove(usize::from(moment.alt.0));
+                self.woken.push((waiter, moment.step));
+                Applied { free_alts, ..Applied::access(op.object, Mode::Write) }
+            }
+            Kind::NotifyAll => {
+                self.woken.extend(self.waiters.drain(..).map(|waiter| (waiter, moment.step)));
+                Applied::access(op.object, Mode::Write)
+            }
+            Kind::FutexWake if op.arg == 1 => {
+                self.change(moment, &Op { kind: Kind::NotifyOne, ..*op }).result(1)
+            }
+            Kind::FutexWake => {
+                // The kernel wakes in order of arrival; only who is the single one woken is left open.
+                let count = (op.arg as usize).min(self.waiters.len());
+                self.woken.extend(self.waiters.drain(..count).map(|waiter| (waiter, moment.step)));
+                Applied::access(op.object, Mode::Write).result(count as u32)
+            }
+            other => unreachable!("{other:?} is not an operation of a condvar"),
+        }
+    }
+
+    fn wake(&mut self, moment: Moment, op: &Op) -> Applied {
+        if moment.alt == Alt::DEFAULT {
+            let at = self.woken.iter().position(|(thread, _)| *thread == moment.thread);
+            let (_, notification) = self.woken.swap_remove(at.expect("a wake is ready once notified"));
+            return Applied {
+                result: WOKEN,
+                enabler: notification,
+                costly_alts: Self::costly(op),
+                ..Applied::access(op.object, Mode::None)
+            };
+        }
+        self.waiters.retain(|waiter| *waiter != moment.thread);
+        let result = if moment.alt == Alt::TIMEOUT { TIMED_OUT } else { WOKEN };
+        Applied { enabler: NO_STEP, result, ..Applied::access(op.object, Mode::Write) }
+    }
+}

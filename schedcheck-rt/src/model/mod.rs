@@ -1,0 +1,530 @@
+//! The state machine of each primitive: what an operation needs before it can run ([`Objects::ready`])
+//! and what it does ([`Objects::apply`]). No user data, no threads, no scheduling: every file can be
+//! tested alone.
+//!
+//! An object's state lives here, not in the user's memory, so a new execution starts with fresh
+//! locks wherever the object itself lives (also in a static). The user's data and the values of
+//! atomics stay where the program put them.
+
+mod barrier;
+mod channel;
+mod condvar;
+mod mutex;
+mod once;
+mod op;
+mod park;
+mod rwlock;
+
+pub(crate) use barrier::LEADER;
+pub(crate) use channel::{
+    CHANNEL_OBJECTS, DISCONNECTED, GAVE_UP, NOT_NOW, UNBOUNDED, pending_accesses as channel_accesses,
+};
+pub(crate) use condvar::TIMED_OUT;
+pub(crate) use mutex::WOULD_BLOCK;
+pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED};
+pub use op::{Kind, Op, Site};
+pub(crate) use park::FINISHED;
+pub(crate) use rwlock::{HAS_OFFERS, IN_LINE};
+
+use crate::search::step::{
+    Access, Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId,
+};
+
+/// Whether a pending operation could run now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// With its default alternative.
+    pub enabled: bool,
+    /// Costly alternatives that are possible now, enabled or not.
+    pub costly: BudgetKinds,
+}
+
+impl Ready {
+    /// Runs whenever it is asked to.
+    pub const ALWAYS: Ready = Ready { enabled: true, costly: BudgetKinds::NONE };
+
+    /// Runs when `condition` holds.
+    pub const fn when(condition: bool) -> Ready {
+        Ready { enabled: condition, costly: BudgetKinds::NONE }
+    }
+}
+
+/// What an operation did, in the search's terms, and what its caller is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The answer to the facade; its meaning belongs to the operation.
+    pub result: u32,
+    /// The accesses made.
+    pub accesses: [Access; 2],
+    /// The step without which this one could not have run.
+    pub enabler: StepIndex,
+    /// How many free alternatives there were.
+    pub free_alts: u16,
+    /// Costly alternatives that were possible instead (see `Event::costly_alts`).
+    pub costly_alts: BudgetKinds,
+    /// The state of the object before, as a number (see `Event::before`).
+    pub before: u64,
+    /// When the operation would only have looked (see `Event::reads_when`).
+    pub reads_when: ReadsWhen,
+    /// Its mode when it does not only look.
+    pub full_mode: Mode,
+}
+
+impl Applied {
+    /// One access, nothing else.
+    pub const fn access(object: ObjectId, mode: Mode) -> Applied {
+        Applied {
+            result: 0,
+            accesses: [Access::new(object, mode), Access::NONE],
+            enabler: NO_STEP,
+            free_alts: 0,
+            costly_alts: BudgetKinds::NONE,
+            before: 0,
+            reads_when: ReadsWhen::Never,
+            full_mode: mode,
+        }
+    }
+
+    /// Nothing another thread could notice.
+    pub const LOCAL: Applied = Applied::access(ObjectId::NONE, Mode::None);
+
+    /// The same with an answer.
+    #[must_use]
+    pub const fn result(mut self, result: u32) -> Applied {
+        self.result = result;
+        self
+    }
+
+    /// The same of an operation whose mode depends on the state.
+    #[must_use]
+    pub const fn unless(mut self, reads_when: ReadsWhen, full_mode: Mode) -> Applied {
+        self.reads_when = reads_when;
+        self.full_mode = full_mode;
+        self
+    }
+
+    /// The same of an operation that could not run before `step` changed what its loop waits for.
+    #[must_use]
+    pub fn after_gate(mut self, step: StepIndex) -> Applied {
+        if self.costly_alts != BudgetKinds::NONE {
+            // An enabler would say that the alternatives were possible before it. They are possible
+            // here; what the search tries before the gate is opened is abandoned there.
+            return self;
+        }
+        self.enabler = step;
+        for access in &mut self.accesses {
+            access.mode = match access.mode {
+                Mode::Read => Mode::Await,
+                Mode::Write => Mode::AwaitWrite,
+                other => other,
+            };
+        }
+        self.full_mode = match self.full_mode {
+            Mode::Write => Mode::AwaitWrite,
+            other => other,
+        };
+        self
+    }
+
+    /// The same with an enabling step.
+    #[must_use]
+    pub const fn enabled_by(mut self, step: StepIndex) -> Applied {
+        self.enabler = step;
+        self
+    }
+}
+
+/// Who applies an operation, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The number of the step.
+    pub step: StepIndex,
+    /// The alternative that was chosen.
+    pub alt: Alt,
+}
+
+/// The state of one object.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// Memory: the value it was last seen to have, as a number.
+    Memory(u64),
+    /// A mutex.
+    Mutex(mutex::Mutex),
+    /// A condition variable.
+    Condvar(condvar::Condvar),
+    /// A thread: has it ended.
+    Thread(park::Thread),
+    /// A thread's park token.
+    Token(park::Token),
+    /// A reader-writer lock.
+    RwLock(rwlock::RwLock),
+    /// A one-time initialisation.
+    Once(once::Once),
+    /// A barrier.
+    Barrier(barrier::Barrier),
+    /// A channel.
+    Channel(channel::Channel),
+    /// A part of another object, which keeps the state.
+    Name,
+}
+
+impl State {
+    /// How reports call such an object.
+    fn noun(&self) -> &'static str {
+        match self {
+            State::Memory(_) => "atomic",
+            State::Mutex(_) => "mutex",
+            State::Condvar(_) => "condvar",
+            State::Thread(_) => "thread",
+            State::Token(_) => "park token",
+            State::RwLock(_) => "rwlock",
+            State::Once(_) => "once",
+            State::Barrier(_) => "barrier",
+            State::Channel(_) => "channel",
+            State::Name => "part",
+        }
+    }
+}
+
+/// What kind of object a first use creates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// An atomic or other memory cell.
+    Memory,
+    /// A mutex.
+    Mutex,
+    /// A condition variable.
+    Condvar,
+    /// A thread.
+    Thread,
+    /// A thread's park token.
+    Token,
+    /// A reader-writer lock.
+    RwLock,
+    /// A one-time initialisation.
+    Once {
+        /// It was done before the execution began.
+        complete: bool,
+    },
+    /// A barrier.
+    Barrier,
+    /// A channel with so many places.
+    Channel {
+        /// The places; `u32::MAX` for any number.
+        capacity: u32,
+    },
+    /// A part of another object that is accessed on its own.
+    Name,
+}
+
+impl ObjectKind {
+    /// A small number that tells kinds apart.
+    pub const fn code(self) -> u8 {
+        match self {
+            ObjectKind::Memory => 1,
+            ObjectKind::Mutex => 2,
+            ObjectKind::Condvar => 3,
+            ObjectKind::Thread => 4,
+            ObjectKind::Token => 5,
+            ObjectKind::RwLock => 6,
+            ObjectKind::Once { .. } => 7,
+            ObjectKind::Barrier => 8,
+            ObjectKind::Channel { .. } => 9,
+            ObjectKind::Name => 10,
+        }
+    }
+
+    /// Puts `state`, left by an earlier execution, back to the first one.
+    fn renew(self, state: &mut State) {
+        match (self, state) {
+            // Keeps its memory.
+            (ObjectKind::Condvar, State::Condvar(condvar)) => condvar.renew(),
+            (kind, state) => *state = kind.fresh(),
+        }
+    }
+
+    fn fresh(self) -> State {
+        match self {
+            ObjectKind::Memory => State::Memory(0),
+            ObjectKind::Mutex => State::Mutex(mutex::Mutex::default()),
+            ObjectKind::Condvar => State::Condvar(condvar::Condvar::default()),
+            ObjectKind::Thread => State::Thread(park::Thread::default()),
+            ObjectKind::Token => State::Token(park::Token::default()),
+            ObjectKind::RwLock => State::RwLock(rwlock::RwLock::default()),
+            ObjectKind::Once { complete } => State::Once(once::Once::new(complete)),
+            ObjectKind::Barrier => State::Barrier(barrier::Barrier::default()),
+            ObjectKind::Channel { capacity } => State::Channel(channel::Channel::new(capacity)),
+            ObjectKind::Name => State::Name,
+        }
+    }
+}
+
+/// All objects. Numbers persist between executions, states do not.
+#[derive(Debug, Default)]
+pub struct Objects {
+    states: Vec<State>,
+    /// Who holds which reader-writer lock for reading, one entry per guard.
+    read_guards: Vec<(ThreadId, ObjectId)>,
+}
+
+impl Objects {
+    /// The next execution starts.
+    pub fn begin(&mut self) {
+        self.read_guards.clear();
+    }
+
+    /// A number for a new object, in its first state.
+    pub fn create(&mut self, kind: ObjectKind) -> ObjectId {
+        let id = ObjectId(u32::try_from(self.states.len()).expect("fewer than 2^32 objects"));
+        self.states.push(kind.fresh());
+        id
+    }
+
+    /// Puts an object in its first state: its first use in an execution.
+    #[inline]
+    pub fn renew(&mut self, object: ObjectId, kind: ObjectKind) {
+        kind.renew(&mut self.states[object.0 as usize]);
+    }
+
+    /// The state of an object as a number, where operations on it depend on it.
+    pub fn summary(&self, object: ObjectId) -> u64 {
+        match self.state(object) {
+            State::Mutex(mutex) => mutex.summary(),
+            State::Condvar(condvar) => condvar.summary(),
+            State::Memory(value) => *value,
+            State::RwLock(rwlock) => rwlock.summary(),
+            State::Once(once) => once.summary(),
+            State::Barrier(barrier) => barrier.summary(),
+            State::Channel(channel) => channel.summary(),
+            State::Thread(thread) => thread.summary(),
+            State::Token(token) => token.summary(),
+            State::Name => 0,
+        }
+    }
+
+    /// The state of `object`.
+    pub fn state(&self, object: ObjectId) -> &State {
+        &self.states[object.0 as usize]
+    }
+
+    fn mutex(&mut self, object: ObjectId) -> &mut mutex::Mutex {
+        match &mut self.states[object.0 as usize] {
+            State::Mutex(mutex) => mutex,
+            other => unreachable!("{object:?} is {other:?}, not a mutex"),
+        }
+    }
+
+    fn condvar(&mut self, object: ObjectId) -> &mut condvar::Condvar {
+        match &mut self.states[object.0 as usize] {
+            State::Condvar(condvar) => condvar,
+            other => unreachable!("{object:?} is {other:?}, not a condvar"),
+        }
+    }
+
+    fn thread(&mut self, object: ObjectId) -> &mut park::Thread {
+        match &mut self.states[object.0 as usize] {
+            State::Thread(thread) => thread,
+            other => unreachable!("{object:?} is {other:?}, not a thread"),
+        }
+    }
+
+    fn token(&mut self, object: ObjectId) -> &mut park::Token {
+        match &mut self.states[object.0 as usize] {
+            State::Token(token) => token,
+            other => unreachable!("{object:?} is {other:?}, not a park token"),
+        }
+    }
+
+    fn rwlock(&mut self, object: ObjectId) -> &mut rwlock::RwLock {
+        match &mut self.states[object.0 as usize] {
+            State::RwLock(rwlock) => rwlock,
+            other => unreachable!("{object:?} is {other:?}, not a reader-writer lock"),
+        }
+    }
+
+    fn once(&mut self, object: ObjectId) -> &mut once::Once {
+        match &mut self.states[object.0 as usize] {
+            State::Once(once) => once,
+            other => unreachable!("{object:?} is {other:?}, not a one-time initialisation"),
+        }
+    }
+
+    fn barrier(&mut self, object: ObjectId) -> &mut barrier::Barrier {
+        match &mut self.states[object.0 as usize] {
+            State::Barrier(barrier) => barrier,
+            other => unreachable!("{object:?} is {other:?}, not a barrier"),
+        }
+    }
+
+    fn channel(&mut self, object: ObjectId) -> &mut channel::Channel {
+        match &mut self.states[object.0 as usize] {
+            State::Channel(channel) => channel,
+            other => unreachable!("{object:?} is {other:?}, not a channel"),
+        }
+    }
+
+    /// Another sender of the channel `head` exists.
+    pub fn add_sender(&mut self, head: ObjectId) {
+        self.channel(head).add_sender();
+    }
+
+    /// Read acquisitions of `lock` that may stand in line instead.
+    pub fn offers(&self, lock: ObjectId) -> &[StepIndex] {
+        match self.state(lock) {
+            State::RwLock(rwlock) => rwlock.offers(),
+            _ => &[],
+        }
+    }
+
+    /// The progress of the one-time initialisation `object`.
+    pub fn progress(&self, object: ObjectId) -> u32 {
+        match self.state(object) {
+            State::Once(once) => once.progress(),
+            other => unreachable!("{object:?} is {other:?}, not a one-time initialisation"),
+        }
+    }
+
+    /// Keeps account of read guards: whoever waits for something while it has one may keep a
+    /// writer, and through it other readers, from going on.
+    fn note_read_guards(&mut self, thread: ThreadId, op: &Op) {
+        match op.kind {
+            Kind::ReadUnlock => {
+                let guard = (thread, op.object);
+                if let Some(at) = self.read_guards.iter().position(|held| *held == guard) {
+                    self.read_guards.swap_remove(at);
+                }
+            }
+            kind if kind.waits() => {
+                for at in 0..self.read_guards.len() {
+                    let (holder, lock) = self.read_guards[at];
+                    if holder == thread && lock != op.object {
+                        self.rwlock(lock).holder_waits(thread);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_rwlock(&mut self, moment: Moment, op: &Op) -> Applied {
+        let applied = self.rwlock(op.object).apply(moment, op);
+        let shares = match op.kind {
+            Kind::ReadLock => applied.result != IN_LINE,
+            Kind::TryReadLock => applied.result != WOULD_BLOCK,
+            kind => matches!(kind, Kind::ReadLockInLine | Kind::Downgrade),
+        };
+        if shares {
+            self.read_guards.push((moment.thread, op.object));
+        }
+        applied
+    }
+
+    /// Whether `op`, pending in `thread`, could run now.
+    pub fn ready(&self, thread: ThreadId, op: &Op) -> Ready {
+        match (op.kind, self.states.get(op.object.0 as usize)) {
+            (Kind::Lock, Some(State::Mutex(mutex))) => mutex.ready(),
+            (Kind::CondvarWake | Kind::FutexSleep, Some(State::Condvar(condvar))) => {
+                condvar.ready(thread, op)
+            }
+            (Kind::Park, Some(State::Token(token))) => token.ready(op),
+            (Kind::Join, Some(State::Thread(target))) => target.ready_to_join(),
+            (kind, Some(State::RwLock(rwlock))) => rwlock.ready(kind),
+            (_, Some(State::Once(once))) => once.ready(op),
+            (Kind::BarrierLeave, Some(State::Barrier(barrier))) => barrier.ready(thread),
+            (_, Some(State::Channel(channel))) => channel.ready(thread, op),
+            (Kind::CompareExchangeWeak, _) => {
+                Ready { enabled: true, costly: BudgetKinds::NONE.with(BudgetKind::WeakFailure) }
+            }
+            _ => Ready::ALWAYS,
+        }
+    }
+
+    /// Executes `op`, which must be ready (or have the costly alternative of `moment`).
+    pub fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
+        let before = if op.object == ObjectId::NONE { 0 } else { self.summary(op.object) };
+        Applied { before, ..self.change(moment, op) }
+    }
+
+    fn change(&mut self, moment: Moment, op: &Op) -> Applied {
+        if !self.read_guards.is_empty() {
+            self.note_read_guards(moment.thread, op);
+        }
+        match op.kind {
+            Kind::Begin => Applied::LOCAL.enabled_by(op.arg),
+            Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn => Applied::LOCAL,
+            Kind::Inspect => Applied::access(op.object, Mode::Read),
+            Kind::Adjust => Applied::access(op.object, Mode::Write),
+            Kind::Load => Applied::access(op.object, Mode::Read),
+            Kind::Store | Kind::ReadModifyWrite | Kind::CompareExchange => {
+                Applied::access(op.object, Mode::Write)
+            }
+            Kind::CompareExchangeWeak => {
+                let mut applied = Applied::access(op.object, Mode::Write);
+                applied.costly_alts = BudgetKinds::NONE.with(BudgetKind::WeakFailure);
+                applied
+            }
+            Kind::Lock | Kind::TryLock | Kind::Unlock => self.mutex(op.object).apply(moment, op),
+            Kind::CondvarEnqueue | Kind::CondvarWake | Kind::NotifyOne | Kind::NotifyAll => {
+                self.condvar(op.object).apply(moment, op)
+            }
+            Kind::Park | Kind::Unpark => self.token(op.object).apply(moment, op),
+            Kind::End | Kind::Join | Kind::IsFinished => self.thread(op.object).apply(moment, op),
+            Kind::CountUp | Kind::CountDown => Applied::access(op.object, Mode::Mark),
+            Kind::FutexWait => {
+                let mut applied = self.condvar(op.object).apply(moment, op);
+                applied.accesses[1] = Access::new(op.second, Mode::Read);
+                applied
+            }
+            Kind::FutexSleep | Kind::FutexWake => self.condvar(op.object).apply(moment, op),
+            Kind::ReadLock
+            | Kind::ReadLockInLine
+            | Kind::TryReadLock
+            | Kind::ReadUnlock
+            | Kind::WriteRequest
+            | Kind::WriteLock
+            | Kind::TryWriteLock
+            | Kind::WriteUnlock
+            | Kind::Downgrade => self.apply_rwlock(moment, op),
+            Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
+                self.once(op.object).apply(moment, op)
+            }
+            Kind::BarrierArrive | Kind::BarrierLeave => self.barrier(op.object).apply(moment, op),
+            Kind::Send
+            | Kind::TrySend
+            | Kind::OfferTaken
+            | Kind::ReceiverArrives
+            | Kind::Receive
+            | Kind::TryReceive
+            | Kind::DropSender
+            | Kind::DropReceiver => self.channel(op.object).apply(moment, op),
+            Kind::Choose => {
+                Applied { free_alts: op.arg as u16, ..Applied::LOCAL.result(u32::from(moment.alt.0)) }
+            }
+        }
+    }
+
+    /// Memory has this value now.
+    #[inline]
+    pub fn set_value(&mut self, object: ObjectId, value: u64) {
+        if let State::Memory(known) = &mut self.states[object.0 as usize] {
+            *known = value;
+        }
+    }
+
+    /// What `object` is, in a word.
+    pub fn noun(&self, object: ObjectId) -> &'static str {
+        self.state(object).noun()
+    }
+
+    /// The thread that holds `object`, if it is held by one.
+    pub fn holder(&self, object: ObjectId) -> Option<ThreadId> {
+        match self.states.get(object.0 as usize)? {
+            State::Mutex(mutex) => mutex.owner(),
+            State::RwLock(rwlock) => rwlock.holder(),
+            State::Once(once) => once.runner(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! A reader-writer lock: free, shared, or held by one writer.
+//!
+//! std lets readers pass a waiting writer on some systems and holds them back on others (Linux), so
+//! both must be explored. Three choices keep that cheap:
+//!
+//! * `write` is two steps: a request, which joins the queue of writers, and the acquisition. The
+//!   queue is an object of its own and a request is a [`Mode::Mark`] on it: requests commute, and
+//!   nobody else looks at the queue unless the points below make somebody look.
+//! * `read` passes waiting writers and does not look at the queue. Its free alternative 1 is to
+//!   stand in line: a decision that takes nothing, followed by an acquisition that also waits until
+//!   no writer is in the queue. Being held back differs from being scheduled later only if the
+//!   writer never gets its turn, that is, if some holder cannot release before the reader goes on.
+//! * Therefore the alternative is offered to a reader only if it holds the lock itself already, or
+//!   if another holder waited for something while it held the lock (a join, a message, a mutex: the
+//!   cause may lie behind the reader). What a holder will do is known afterwards, so the offer is
+//!   made when a writer ends the period of sharing: [`RwLock::offers`]. Without such a writer
+//!   nobody could have been held back, and programs that only read and release pay nothing.
+//!
+//! An acquisition in line is ordered after the last writer by its enabler. Going before that writer
+//! is what the default alternative explores. `try_read` fails at once where `read` would be held
+//! back, as it does on Linux; it looks at the queue, and has both alternatives there.
+
+use super::{Applied, Kind, Moment, Op, Ready};
+use crate::search::step::{Access, Alt, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId};
+
+/// Answer of a `read` that decided to stand in line: nothing is held yet.
+pub(crate) const IN_LINE: u32 = 1;
+/// Answer of a write acquisition that leaves alternatives to offer.
+pub(crate) const HAS_OFFERS: u32 = 1;
+/// The alternative of `read` and `try_read` that lets waiting writers go first.
+const HELD_BACK: Alt = Alt(1);
+
+/// When `try_write` only looks.
+const IF_HELD: ReadsWhen = ReadsWhen::StateIsNot(0);
+
+/// One read acquisition since the last writer.
+#[derive(Clone, Copy, Debug)]
+struct Sharing {
+    reader: ThreadId,
+    step: StepIndex,
+    /// The reader held the lock already.
+    nested: bool,
+}
+
+/// State of a reader-writer lock.
+#[derive(Clone, Debug)]
+pub struct RwLock {
+    writer: Option<ThreadId>,
+    /// One entry per read guard.
+    readers: Vec<ThreadId>,
+    /// Writers that have requested the lock and not got it yet.
+    queued: u32,
+    /// The last acquisition by a writer.
+    last_write: StepIndex,
+    sharings: Vec<Sharing>,
+    /// Readers that waited for something while they held the lock, since the last writer.
+    waited: Vec<ThreadId>,
+    offers: Vec<StepIndex>,
+}
+
+impl Default for RwLock {
+    fn default() -> Self {
+        RwLock {
+            writer: None,
+            readers: Vec::new(),
+            queued: 0,
+            last_write: NO_STEP,
+            sharings: Vec::new(),
+            waited: Vec::new(),
+            offers: Vec::new(),
+        }
+    }
+}
+
+impl RwLock {
+    /// A thread that keeps others out.
+    pub fn holder(&self) -> Option<ThreadId> {
+        self.writer.or_else(|| self.readers.first().copied())
+    }
+
+    /// Free, shared by so many, or held exclusively.
+    pub(super) fn summary(&self) -> u64 {
+        if self.writer.is_some() { u64::MAX } else { self.readers.len() as u64 }
+    }
+
+    /// Steps of readers that may stand in line instead, found by the last write acquisition.
+    pub fn offers(&self) -> &[StepIndex] {
+        &self.offers
+    }
+
+    /// `reader` waits for something while it holds this lock.
+    pub(super) fn holder_waits(&mut self, reader: ThreadId) {
+        if !self.waited.contains(&reader) {
+            self.waited.push(reader);
+        }
+    }
+
+    pub(super) fn ready(&self, kind: Kind) -> Ready {
+        Ready::when(match kind {
+            Kind::ReadLock => self.writer.is_none(),
+            Kind::ReadLockInLine => self.writer.is_none() && self.queued == 0,
+            Kind::WriteLock => self.writer.is_none() && self.readers.is_empty(),
+            _ => true,
+        })
+    }
+
+    /// Applies `op`; its `arg` is the number of the queue object.
+    pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
+        let queue = ObjectId(op.arg);
+        match op.kind {
+            Kind::ReadLock if moment.alt == HELD_BACK => {
+                // Possible only while no writer holds the lock, hence ordered as an acquisition.
+                let decided = Applied::access(op.object, Mode::AcquireShared);
+                Applied { free_alts: 2, ..decided.result(IN_LINE) }
+            }
+            Kind::ReadLock => {
+                let nested = self.readers.contains(&moment.thread);
+                self.sharings.push(Sharing { reader: moment.thread, step: moment.step, nested });
+                self.readers.push(moment.thread);
+                Applied::access(op.object, Mode::AcquireShared)
+            }
+            Kind::ReadLockInLine => {
+                self.readers.push(moment.thread);
+                looking(Applied::access(op.object, Mode::AcquireShared), queue).enabled_by(self.last_write)
+            }
+            Kind::TryReadLock => self.try_read(moment, op, queue),
+            Kind::ReadUnlock => {
+                let held = self.readers.iter().position(|reader| *reader == moment.thread);
+                self.readers.swap_remove(held.expect("only holders release"));
+                Applied::access(op.object, Mode::ReleaseShared)
+            }
+            Kind::WriteRequest => {
+                self.queued += 1;
+                Applied::access(queue, Mode::Mark)
+            }
+            Kind::WriteLock => {
+                self.queued -= 1;
+                self.collect_offers(moment.thread);
+                self.take(moment);
+                let result = if self.offers.is_empty() { 0 } else { HAS_OFFERS };
+                Applied::access(op.object, Mode::Acquire).result(result)
+            }
+            Kind::TryWriteLock if self.holder().is_some() => Applied::access(op.object, Mode::Read)
+                .result(super::WOULD_BLOCK)
+                .unless(IF_HELD, Mode::TryAcquire),
+            Kind::TryWriteLock => {
+                self.take(moment);
+                Applied::access(op.object, Mode::TryAcquire).unless(IF_HELD, Mode::TryAcquire)
+            }
+            Kind::WriteUnlock => {
+                self.writer = None;
+                Applied::access(op.object, Mode::Release)
+            }
+            Kind::Downgrade => {
+                self.writer = None;
+                self.readers.push(moment.thread);
+                Applied::access(op.object, Mode::Release)
+            }
+            other => unreachable!("{other:?} is not an operation of a reader-writer lock"),
+        }
+    }
+
+    fn try_read(&mut self, moment: Moment, op: &Op, queue: ObjectId) -> Applied {
+        if self.writer.is_some() {
+            return looking(Applied::access(op.object, Mode::Read), queue).result(super::WOULD_BLOCK);
+        }
+        let free_alts = if self.queued > 0 && !self.readers.is_empty() { 2 } else { 0 };
+        if moment.alt == HELD_BACK {
+            let seen = looking(Applied::access(op.object, Mode::Read), queue);
+            return Applied { free_alts, ..seen.result(super::WOULD_BLOCK) };
+        }
+        self.readers.push(moment.thread);
+        Applied { free_alts, ..looking(Applied::access(op.object, Mode::TryAcquireShared), queue) }
+    }
+
+    fn take(&mut self, moment: Moment) {
+        self.writer = Some(moment.thread);
+        self.last_write = moment.step;
+        self.sharings.clear();
+        self.waited.clear();
+    }
+
+    fn collect_offers(&mut self, writer: ThreadId) {
+        self.offers.clear();
+        for sharing in &self.sharings {
+            let stuck_behind = |holder: &ThreadId| *holder != sharing.reader && *holder != writer;
+            if sharing.reader != writer && (sharing.nested || self.waited.iter().any(stuck_behind)) {
+                self.offers.push(sharing.step);
+            }
+        }
+    }
+}
+
+/// The same, also looking at the queue of writers.
+fn looking(mut applied: Applied, queue: ObjectId) -> Applied {
+    applied.accesses[1] = Access::new(queue, Mode::Read);
+    applied
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ObjectKind, Objects};
+    use super::*;
+    use std::panic::Location;
+
+    struct Lock {
+        objects: Objects,
+        object: ObjectId,
+        queue: ObjectId,
+        step: StepIndex,
+    }
+
+    impl Lock {
+        fn new() -> Lock {
+            let mut objects = Objects::default();
+            let object = objects.create(ObjectKind::RwLock);
+            let queue = objects.create(ObjectKind::Name);
+            Lock { objects, object, queue, step: 0 }
+        }
+
+        fn op(&self, kind: Kind) -> Op {
+            Op { arg: self.queue.0, ..Op::new(kind, self.object, Location::caller()) }
+        }
+
+        fn ready(&self, thread: u16, kind: Kind) -> bool {
+            self.objects.ready(ThreadId(thread), &self.op(kind)).enabled
+        }
+
+        fn apply(&mut self, thread: u16, kind: Kind, alt: Alt) -> Applied {
+            let moment = Moment { thread: ThreadId(thread), step: self.step, alt };
+            self.step += 1;
+            self.objects.apply(moment, &self.op(kind))
+        }
+
+        fn run(&mut self, thread: u16, kind: Kind) -> Applied {
+            self.apply(thread, kind, Alt::DEFAULT)
+        }
+
+        fn offers(&self) -> Vec<StepIndex> {
+            self.objects.offers(self.object).to_vec()
+        }
+    }
+
+    #[test]
+    fn readers_share_and_writers_exclude() {
+        let mut lock = Lock::new();
+        lock.run(1, Kind::ReadLock);
+        lock.run(2, Kind::ReadLock);
+        assert!(!lock.ready(3, Kind::WriteLock));
+        assert_eq!(lock.run(3, Kind::TryWriteLock).result, super::super::WOULD_BLOCK);
+        lock.run(1, Kind::ReadUnlock);
+        lock.run(2, Kind::ReadUnlock);
+        lock.run(3, Kind::WriteRequest);
+        assert!(lock.ready(3, Kind::WriteLock));
+        assert_eq!(lock.run(3, Kind::WriteLock).accesses[0].mode, Mode::Acquire);
+        assert!(!lock.ready(1, Kind::ReadLock));
+        lock.run(3, Kind::Downgrade);
+        assert!(lock.ready(1, Kind::ReadLock));
+        assert!(!lock.ready(1, Kind::WriteLock));
+    }
+
+    #[test]
+    fn a_reader_in_line_waits_for_the_writer_before_it() {
+        let mut lock = Lock::new();
+        lock.run(1, Kind::ReadLock);
+        lock.run(2, Kind::WriteRequest);
+        assert!(lock.ready(3, Kind::ReadLock), "readers may pass");
+        let decided = lock.apply(3, Kind::ReadLock, HELD_BACK);
+        assert_eq!((decided.result, decided.free_alts), (IN_LINE, 2));
+        assert!(!lock.ready(3, Kind::ReadLockInLine), "or be held back");
+        lock.run(1, Kind::ReadUnlock);
+        lock.run(2, Kind::WriteLock);
+        lock.run(2, Kind::WriteUnlock);
+        assert!(lock.ready(3, Kind::ReadLockInLine));
+        assert_eq!(lock.run(3, Kind::ReadLockInLine).enabler, 4, "the write acquisition");
+    }
+
+    #[test]
+    fn plain_readers_are_offered_nothing() {
+        let mut lock = Lock::new();
+        for reader in [1, 2] {
+            lock.run(reader, Kind::ReadLock);
+        }
+        for reader in [1, 2] {
+            lock.run(reader, Kind::ReadUnlock);
+        }
+        lock.run(3, Kind::WriteRequest);
+        assert_eq!(lock.run(3, Kind::WriteLock).result, 0);
+    }
+
+    #[test]
+    fn nested_readers_are_offered_the_line() {
+        let mut lock = Lock::new();
+        lock.run(1, Kind::ReadLock);
+        lock.run(1, Kind::ReadLock);
+        lock.run(1, Kind::ReadUnlock);
+        lock.run(1, Kind::ReadUnlock);
+        lock.run(3, Kind::WriteRequest);
+        assert_eq!(lock.run(3, Kind::WriteLock).result, HAS_OFFERS);
+        assert_eq!(lock.offers(), [1]);
+    }
+
+    #[test]
+    fn readers_beside_a_waiting_holder_are_offered_the_line() {
+        let mut lock = Lock::new();
+        lock.run(1, Kind::ReadLock);
+        lock.run(2, Kind::ReadLock);
+        lock.run(2, Kind::ReadUnlock);
+        let token = lock.objects.create(ObjectKind::Token);
+        let unpark = Op::new(Kind::Unpark, token, Location::caller());
+        let park = Op::new(Kind::Park, token, Location::caller());
+        lock.objects.apply(Moment { thread: ThreadId(2), step: 3, alt: Alt::DEFAULT }, &unpark);
+        lock.objects.apply(Moment { thread: ThreadId(1), step: 4, alt: Alt::DEFAULT }, &park);
+        lock.run(1, Kind::ReadUnlock);
+        lock.run(3, Kind::WriteRequest);
+        lock.run(3, Kind::WriteLock);
+        assert_eq!(lock.offers(), [1], "the read of thread 2, for which thread 1 waited");
+    }
+
+    #[test]
+    fn try_read_may_be_held_back_by_a_waiting_writer() {
+        let mut lock = Lock::new();
+        lock.run(1, Kind::ReadLock);
+        assert_eq!(lock.run(2, Kind::TryReadLock).free_alts, 0);
+        lock.run(3, Kind::WriteRequest);
+        assert_eq!(lock.run(2, Kind::TryReadLock).free_alts, 2);
+        assert_eq!(lock.apply(2, Kind::TryReadLock, HELD_BACK).result, super::super::WOULD_BLOCK);
+    }
+}

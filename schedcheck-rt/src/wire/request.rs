@@ -1,0 +1,164 @@
+//! What the command asks of a test process: a text file, one `key value` pair a line.
+//!
+//! The first line is `schedcheck 1`. Options given by the user on the command line or in the
+//! environment are `set.NAME`, those of a config file `default.NAME`: an attribute of the test stands
+//! between the two.
+
+use std::fmt;
+
+/// Version of the protocol, first line of a request.
+pub const VERSION: &str = "1";
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Name the tests.
+    List,
+    /// Search the schedules of one test.
+    Explore,
+    /// Execute one schedule of one test.
+    Replay,
+}
+
+/// One decision of a schedule to replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedDelta {
+    /// The step.
+    pub step: u32,
+    /// The path of the thread.
+    pub thread: String,
+    /// The alternative.
+    pub alt: u16,
+    /// The operation that is expected there, empty if not known.
+    pub op: String,
+    /// Where, `file:line:column`, empty if not known.
+    pub site: String,
+}
+
+/// A parsed request.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// What is to be done.
+    pub task: Option<Task>,
+    /// The test.
+    pub test: String,
+    /// Options that win over the test's attribute.
+    pub set: Vec<(String, String)>,
+    /// Options that lose to the test's attribute.
+    pub default: Vec<(String, String)>,
+    /// Where to note the schedule that is being executed.
+    pub record: Option<String>,
+    /// The schedule to replay.
+    pub deltas: Vec<NamedDelta>,
+    /// The fingerprint of that schedule's operations.
+    pub fingerprint: Option<String>,
+    /// Report every step also of an execution that passes.
+    pub trace: bool,
+}
+
+/// A request that cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRequest(String);
+
+impl BadRequest {
+    /// A request that cannot be understood, and why.
+    pub fn new(why: String) -> BadRequest {
+        BadRequest(why)
+    }
+}
+
+impl fmt::Display for BadRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadRequest {}
+
+impl Request {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// If it is of another version or has a line of no known form.
+    pub fn parse(text: &str) -> Result<Request, BadRequest> {
+        let mut lines = text.lines();
+        if lines.next() != Some("schedcheck 1") {
+            return Err(BadRequest(format!(
+                "the test was built for protocol {VERSION} of cargo schedcheck, and the command speaks another"
+            )));
+        }
+        let mut request = Request::default();
+        for line in lines.filter(|line| !line.is_empty()) {
+            let (key, value) = line.split_once(' ').unwrap_or((line, ""));
+            request.take(key, value).ok_or_else(|| BadRequest(format!("not understood: {line}")))?;
+        }
+        Ok(request)
+    }
+
+    fn take(&mut self, key: &str, value: &str) -> Option<()> {
+        match key {
+            "do" => {
+                self.task = Some(match value {
+                    "list" => Task::List,
+                    "explore" => Task::Explore,
+                    "replay" => Task::Replay,
+                    _ => return None,
+                });
+            }
+            "test" => self.test = value.to_owned(),
+            "record" => self.record = Some(value.to_owned()),
+            "fingerprint" => self.fingerprint = Some(value.to_owned()),
+            "trace" => self.trace = value == "yes",
+            "delta" => self.deltas.push(NamedDelta::parse(value)?),
+            _ => {
+                let (group, name) = key.split_once('.')?;
+                let option = (name.to_owned(), value.to_owned());
+                match group {
+                    "set" => self.set.push(option),
+                    "default" => self.default.push(option),
+                    _ => return None,
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+impl NamedDelta {
+    /// `STEP THREADPATH ALT OP SITE NTH`, of which the last three may be missing.
+    fn parse(text: &str) -> Option<NamedDelta> {
+        let mut words = text.split(' ');
+        let step = words.next()?.parse().ok()?;
+        let thread = words.next()?.to_owned();
+        let alt = words.next()?.parse().ok()?;
+        let op = words.next().unwrap_or_default().to_owned();
+        let site = words.next().unwrap_or_default().replace("%20", " ");
+        Some(NamedDelta { step, thread, alt, op, site })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_back() {
+        let request = Request::parse(
+            "schedcheck 1\ndo replay\ntest a::b\nset.bound 2\ndefault.seed 7\ndelta 5 0.2 0 lock a%20b.rs:1:2 1\n",
+        )
+        .unwrap();
+        assert_eq!(request.task, Some(Task::Replay));
+        assert_eq!(request.test, "a::b");
+        assert_eq!(request.set, [("bound".to_owned(), "2".to_owned())]);
+        assert_eq!(request.default, [("seed".to_owned(), "7".to_owned())]);
+        assert_eq!(request.deltas[0].site, "a b.rs:1:2");
+    }
+
+    #[test]
+    fn another_version_or_an_unknown_line_is_refused() {
+        assert!(Request::parse("schedcheck 2\n").is_err());
+        assert!(Request::parse("").is_err());
+        assert!(Request::parse("schedcheck 1\nbogus x\n").is_err());
+        assert!(Request::parse("schedcheck 1\ndelta x\n").is_err());
+    }
+}

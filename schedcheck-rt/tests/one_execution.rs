@@ -1,0 +1,207 @@
+//! One execution through the facades: default behaviour, deltas, verdicts.
+
+use schedcheck_rt::exec::outcome::Outcome;
+use schedcheck_rt::exec::{Execution, Test, TestResult};
+use schedcheck_rt::facade::sync::atomic::AtomicUsize;
+use schedcheck_rt::facade::sync::{Condvar, Mutex};
+use schedcheck_rt::facade::thread;
+use schedcheck_rt::search::step::{Alt, Choice, Delta, End, Model, Plan, ThreadId, Trace};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+fn run(body: fn() -> TestResult, deltas: &[(u32, u16)]) -> (Trace, Outcome) {
+    let mut execution = Execution::new(Test { body, should_panic: None }, 10_000);
+    let deltas = deltas
+        .iter()
+        .map(|(step, thread)| Delta {
+            step: *step,
+            choice: Choice { thread: ThreadId(*thread), alt: Alt::DEFAULT },
+        })
+        .collect();
+    let mut trace = Trace::default();
+    execution.run(&Plan { deltas, prefix: 0 }, None, &mut trace);
+    let outcome = execution.outcome().clone();
+    (trace, outcome)
+}
+
+fn opposite_order() -> TestResult {
+    let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
+    let theirs = locks.clone();
+    let other = thread::spawn(move || {
+        let _a = theirs.0.lock().unwrap();
+        let _b = theirs.1.lock().unwrap();
+    });
+    {
+        let _b = locks.1.lock().unwrap();
+        let _a = locks.0.lock().unwrap();
+    }
+    other.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn default_behaviour_runs_the_body_until_it_blocks() {
+    let (trace, outcome) = run(opposite_order, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert_eq!(trace.end, End::Passed);
+    let threads: Vec<_> = trace.events.iter().map(|event| event.thread.0).collect();
+    assert_eq!(threads, [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0]);
+}
+
+#[test]
+fn a_preemption_between_the_locks_deadlocks() {
+    let (trace, outcome) = run(opposite_order, &[(3, 1)]);
+    let Outcome::Deadlock(deadlock) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(deadlock.cycle, [ThreadId(0), ThreadId(1)]);
+    assert_eq!(trace.end, End::Failed);
+    assert_eq!(trace.pending.len(), 2);
+}
+
+#[test]
+fn a_plan_that_cannot_be_followed_says_so() {
+    let (trace, outcome) = run(opposite_order, &[(1, 1)]);
+    assert!(matches!(outcome, Outcome::Diverged(_)), "{outcome:?}");
+    assert_eq!(trace.end, End::Diverged(1));
+}
+
+#[test]
+fn a_joined_panic_is_an_error_of_the_join() {
+    let (_, outcome) = run(
+        || {
+            let result = thread::spawn(|| panic!("boom")).join();
+            assert!(result.is_err());
+            Ok(())
+        },
+        &[],
+    );
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+}
+
+#[test]
+fn a_panic_that_nobody_joins_fails() {
+    let (_, outcome) = run(
+        || {
+            drop(thread::spawn(|| panic!("boom")));
+            Ok(())
+        },
+        &[],
+    );
+    let Outcome::Panicked(report) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(report.message, "boom");
+}
+
+#[test]
+fn a_condvar_hands_over_and_scopes_join() {
+    let (_, outcome) = run(
+        || {
+            let pair = (Mutex::new(false), Condvar::new());
+            let count = AtomicUsize::new(0);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut ready = pair.0.lock().unwrap();
+                    while !*ready {
+                        ready = pair.1.wait(ready).unwrap();
+                    }
+                    count.fetch_add(1, SeqCst);
+                });
+                *pair.0.lock().unwrap() = true;
+                pair.1.notify_one();
+            });
+            assert_eq!(count.load(SeqCst), 1);
+            Ok(())
+        },
+        &[(2, 1)],
+    );
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+}
+
+/// Spins until another thread raises the flag.
+fn spins_without_a_hint() -> TestResult {
+    let flag = Arc::new(AtomicUsize::new(0));
+    let theirs = flag.clone();
+    let other = thread::spawn(move || theirs.store(1, SeqCst));
+    while flag.load(SeqCst) == 0 {}
+    other.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn a_spin_loop_lets_others_run_once_its_state_repeats() {
+    let (trace, outcome) = run(spins_without_a_hint, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() < 20, "{}", trace.events.len());
+}
+
+#[test]
+fn a_counting_spin_loop_comes_to_its_end() {
+    let (trace, outcome) = run(
+        || {
+            let flag = AtomicUsize::new(0);
+            let mut rounds = 0;
+            while flag.load(SeqCst) == 0 && rounds < 100 {
+                rounds += 1;
+                thread::yield_now();
+            }
+            Ok(())
+        },
+        &[],
+    );
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() > 100);
+}
+
+#[test]
+fn a_loop_that_nothing_ends_is_a_livelock() {
+    let (trace, outcome) = run(
+        || {
+            let flag = AtomicUsize::new(0);
+            while flag.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            Ok(())
+        },
+        &[],
+    );
+    assert!(matches!(outcome, Outcome::Livelock { repeats: true, .. }), "{outcome:?}");
+    assert!(trace.events.len() < 20);
+}
+
+#[test]
+fn polling_a_mutex_lets_others_run() {
+    let (trace, outcome) = run(
+        || {
+            let done = Arc::new(Mutex::new(false));
+            let theirs = done.clone();
+            let other = thread::spawn(move || *theirs.lock().unwrap() = true);
+            while !*done.lock().unwrap() {}
+            other.join().unwrap();
+            Ok(())
+        },
+        &[],
+    );
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() < 30);
+}
+
+#[test]
+fn switching_while_a_thread_unwinds_keeps_panics_apart() {
+    let (_, outcome) = run(
+        || {
+            let lock = Arc::new((Mutex::new(0), Mutex::new(0)));
+            let theirs = lock.clone();
+            let other = thread::spawn(move || {
+                let _held = theirs.0.lock().unwrap();
+                panic!("boom");
+            });
+            // Runs while the other thread unlocks in the middle of its unwind.
+            assert!(!thread::panicking());
+            drop(lock.1.lock().unwrap());
+            assert!(!lock.1.is_poisoned(), "only the panicking thread poisons");
+            assert!(other.join().is_err());
+            assert!(lock.0.is_poisoned());
+            Ok(())
+        },
+        &[(2, 1), (3, 1), (4, 0), (5, 0)],
+    );
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+}

@@ -1,0 +1,206 @@
+//! What std promises about `RwLock`, as plain std and under control.
+
+mod support;
+
+use schedcheck_rt::exec::outcome::Outcome;
+use schedcheck_rt::facade::sync::{Mutex, RwLock, RwLockWriteGuard, mpsc};
+use schedcheck_rt::facade::thread;
+use schedcheck_rt::search::step::Alt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, TryLockError};
+use support::exhaust::{exhaust, report};
+use support::{alone, execute, passes, promised};
+
+#[test]
+fn readers_share_and_a_writer_is_alone() {
+    promised(|| {
+        let lock = RwLock::new(5);
+        {
+            let (first, second) = (lock.read().unwrap(), lock.read().unwrap());
+            assert_eq!((*first, *second), (5, 5));
+            assert!(matches!(lock.try_write(), Err(TryLockError::WouldBlock)));
+        }
+        *lock.write().unwrap() += 1;
+        {
+            let _writer = lock.write().unwrap();
+            assert!(lock.try_read().is_err());
+            assert!(lock.try_write().is_err());
+        }
+        assert_eq!(lock.into_inner().unwrap(), 6);
+        Ok(())
+    });
+}
+
+#[test]
+fn only_a_panicking_writer_poisons() {
+    promised(|| {
+        let lock = RwLock::new(1);
+        let panicking_reader = catch_unwind(AssertUnwindSafe(|| {
+            let _guard = lock.read().unwrap();
+            std::panic::resume_unwind(Box::new(()));
+        }));
+        assert!(panicking_reader.is_err() && !lock.is_poisoned());
+        let panicking_writer = catch_unwind(AssertUnwindSafe(|| {
+            *lock.write().unwrap() = 2;
+            let _guard = lock.write().unwrap();
+            std::panic::resume_unwind(Box::new(()));
+        }));
+        assert!(panicking_writer.is_err() && lock.is_poisoned());
+        assert_eq!(*lock.read().unwrap_err().into_inner(), 2);
+        assert!(matches!(lock.try_write(), Err(TryLockError::Poisoned(_))));
+        lock.clear_poison();
+        assert_eq!(*lock.read().unwrap(), 2);
+        Ok(())
+    });
+}
+
+#[test]
+fn a_poisoned_static_is_clean_in_the_next_execution() {
+    let _alone = alone();
+    static LOCK: RwLock<()> = RwLock::new(());
+    for _ in 0..2 {
+        passes(
+            || {
+                assert!(!LOCK.is_poisoned());
+                let _ = catch_unwind(|| {
+                    let _guard = LOCK.write();
+                    std::panic::resume_unwind(Box::new(()));
+                });
+                assert!(LOCK.is_poisoned());
+                Ok(())
+            },
+            &[],
+        );
+    }
+    assert!(!LOCK.is_poisoned());
+}
+
+#[test]
+fn a_downgraded_writer_lets_no_other_writer_in_between() {
+    promised(|| {
+        let lock = RwLock::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| *lock.write().unwrap() += 10);
+            let mut guard = lock.write().unwrap();
+            *guard += 1;
+            let written = *guard;
+            let guard = RwLockWriteGuard::downgrade(guard);
+            assert_eq!(*guard, written);
+            assert!(lock.try_write().is_err());
+        });
+        assert_eq!(lock.into_inner().unwrap(), 11);
+        Ok(())
+    });
+}
+
+#[test]
+fn debug_shows_what_std_shows() {
+    let _alone = alone();
+    let (ours, std) = (RwLock::new(7), std::sync::RwLock::new(7));
+    assert_eq!(format!("{ours:?} {:?}", ours.read()), format!("{std:?} {:?}", std.read()));
+    let (our_guard, std_guard) = (ours.write().unwrap(), std.write().unwrap());
+    assert_eq!(format!("{ours:?} {our_guard} {our_guard:?}"), format!("{std:?} {std_guard} {std_guard:?}"));
+}
+
+fn nested_reads_around_a_write() -> Result<(), String> {
+    let lock = Arc::new(RwLock::new(0));
+    let theirs = lock.clone();
+    let writer = thread::spawn(move || *theirs.write().unwrap() += 1);
+    let outer = lock.read().unwrap();
+    let inner = lock.read().unwrap();
+    drop((outer, inner));
+    writer.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn a_nested_read_behind_a_waiting_writer_may_deadlock() {
+    let trace = passes(nested_reads_around_a_write, &[]);
+    let inner = trace.events.iter().position(|event| event.free_alts == 2).expect("an offer") as u32;
+    let thread_1_begins = (inner, 1, Alt::DEFAULT);
+    let in_line = (inner + 2, 0, Alt(1));
+    let (_, outcome) = execute(nested_reads_around_a_write, &[thread_1_begins, in_line]);
+    let requested_only = matches!(outcome, Outcome::Diverged(_) | Outcome::Deadlock(_));
+    assert!(requested_only, "{outcome:?}");
+    let results = exhaust(nested_reads_around_a_write).results;
+    assert!(results.contains("deadlock") && results.len() == 2, "{results:?}");
+}
+
+#[test]
+fn readers_that_neither_nest_nor_wait_have_no_further_orders() {
+    let summary = exhaust(|| {
+        let lock = RwLock::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| *lock.write().unwrap() += 1);
+            scope.spawn(|| drop(lock.read().unwrap()));
+            drop(lock.read().unwrap());
+        });
+        Ok(())
+    });
+    assert_eq!(summary.classes, 4, "each reader before or after the writer: {summary:?}");
+}
+
+#[test]
+fn a_reader_for_whom_a_holder_waits_may_deadlock_behind_a_writer() {
+    let summary = exhaust(|| {
+        let lock = Arc::new(RwLock::new(0));
+        let (for_reader, for_writer) = (lock.clone(), lock.clone());
+        let held = lock.read().unwrap();
+        thread::spawn(move || drop(for_writer.write()));
+        let reader = thread::spawn(move || drop(for_reader.read()));
+        reader.join().unwrap();
+        drop(held);
+        report("done");
+        Ok(())
+    });
+    let results: Vec<_> = summary.results.iter().map(String::as_str).collect();
+    assert_eq!(results, ["\"done\"", "deadlock"]);
+}
+
+#[test]
+fn a_holder_that_waits_for_others_only_delays_readers() {
+    let summary = exhaust(|| {
+        let lock = Arc::new((RwLock::new(0), Mutex::new(())));
+        let (for_reader, for_writer) = (lock.clone(), lock.clone());
+        thread::spawn(move || drop(for_writer.0.write()));
+        let reader = thread::spawn(move || drop(for_reader.0.read()));
+        let held = lock.0.read().unwrap();
+        drop(lock.1.lock());
+        drop(held);
+        reader.join().unwrap();
+        report("done");
+        Ok(())
+    });
+    assert_eq!(summary.results.len(), 1, "{summary:?}");
+}
+
+#[test]
+fn try_read_sees_the_lock_free_and_held() {
+    let summary = exhaust(|| {
+        let lock = RwLock::new(());
+        thread::scope(|scope| {
+            scope.spawn(|| drop(lock.write().unwrap()));
+            report(lock.try_read().is_ok());
+        });
+        Ok(())
+    });
+    assert_eq!(summary.results.len(), 2, "{summary:?}");
+}
+
+#[test]
+fn a_waiting_writer_may_hold_back_try_read() {
+    let summary = exhaust(|| {
+        let lock = RwLock::new(());
+        let (told, hears) = mpsc::channel();
+        thread::scope(|scope| {
+            let held = lock.read().unwrap();
+            scope.spawn(|| drop(lock.write().unwrap()));
+            let lock = &lock;
+            scope.spawn(move || told.send(lock.try_read().is_ok()).unwrap());
+            report(hears.recv().unwrap());
+            drop(held);
+        });
+        Ok(())
+    });
+    assert_eq!(summary.results.len(), 2, "{summary:?}");
+}

@@ -1,0 +1,88 @@
+//! Runs a body outside and inside an execution.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub mod exhaust;
+
+use schedcheck_rt::exec::outcome::Outcome;
+use schedcheck_rt::exec::{Execution, Test, TestResult};
+use schedcheck_rt::search::step::{Access, Alt, Choice, Delta, Model, NO_STEP, Plan, ThreadId, Trace};
+use std::cell::Cell;
+use std::fmt::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    static IS_ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While one test executes, another must not use facades: they would take part in the execution.
+pub fn alone() -> impl Drop {
+    struct Alone(Option<MutexGuard<'static, ()>>);
+    impl Drop for Alone {
+        fn drop(&mut self) {
+            if self.0.is_some() {
+                IS_ALONE.set(false);
+            }
+        }
+    }
+    let guard = if IS_ALONE.replace(true) {
+        None
+    } else {
+        Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+    };
+    Alone(guard)
+}
+
+/// "At this step this thread takes this alternative."
+pub type Turn = (u32, u16, Alt);
+
+/// Executes `body` with default behaviour but for `turns`.
+pub fn execute(body: fn() -> TestResult, turns: &[Turn]) -> (Trace, Outcome) {
+    let _alone = alone();
+    let mut execution = Execution::new(Test { body, should_panic: None }, 10_000);
+    let deltas = turns
+        .iter()
+        .map(|(step, thread, alt)| Delta {
+            step: *step,
+            choice: Choice { thread: ThreadId(*thread), alt: *alt },
+        })
+        .collect();
+    let mut trace = Trace::default();
+    execution.run(&Plan { deltas, prefix: 0 }, None, &mut trace);
+    (trace, execution.outcome().clone())
+}
+
+/// Executes `body`, which must pass.
+pub fn passes(body: fn() -> TestResult, turns: &[Turn]) -> Trace {
+    let (trace, outcome) = execute(body, turns);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}\n{}", show(&trace));
+    trace
+}
+
+/// The promise holds as plain std and under control, also with any single preemption.
+pub fn promised(body: fn() -> TestResult) {
+    let _alone = alone();
+    body().expect("holds outside an execution");
+    passes(body, &[]);
+    for (step, thread) in exhaust::preemptions(body) {
+        let (trace, outcome) = execute(body, &[(step, thread.0, Alt::DEFAULT)]);
+        let passed = matches!(outcome, Outcome::Passed);
+        assert!(passed, "preempted at {step} by {thread:?}: {outcome:?}\n{}", show(&trace));
+    }
+}
+
+/// A trace, a line per step.
+pub fn show(trace: &Trace) -> String {
+    let mut text = String::new();
+    let access = |access: &Access| format!("{}:{:?}", access.object.0 as i32, access.mode);
+    for (step, event) in trace.events.iter().enumerate() {
+        let accesses: Vec<_> = event.accesses.iter().map(access).collect();
+        let _ = write!(text, "{step:3} thread {} {}", event.thread.0, accesses.join(" "));
+        if event.enabler != NO_STEP {
+            let _ = write!(text, " after {}", event.enabler);
+        }
+        let _ = writeln!(text, " alternative {} of {}", event.alt.0, event.free_alts);
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! The command as users call it, in an environment without surprises.
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// A call of the command.
+#[derive(Debug)]
+pub struct Schedcheck {
+    command: Command,
+}
+
+/// What a call left behind.
+#[derive(Debug)]
+pub struct Output {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Schedcheck {
+    /// `cargo schedcheck ARGS` in a directory.
+    pub fn new(dir: &Utf8Path, args: &[&str]) -> Self {
+        let mut command = Command::new(binary());
+        command.arg("schedcheck").args(args).current_dir(dir);
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            let kept = matches!(&*text, "CARGO_HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "CARGO");
+            let cargo =
+                ["CARGO", "RUST", "SCHEDCHECK_", "GITHUB_", "CLICOLOR"].iter().any(|p| text.starts_with(p));
+            if (cargo && !kept) || matches!(&*text, "CI" | "NO_COLOR" | "COLUMNS") {
+                command.env_remove(&name);
+            }
+        }
+        command.env("CARGO_TERM_COLOR", "never").env("SCHEDCHECK_CACHE", cache()).stdin(Stdio::null());
+        Self { command }
+    }
+
+    /// Sets a variable of its environment.
+    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// The process itself, for tests that talk to it while it runs.
+    pub fn command(self) -> Command {
+        self.command
+    }
+
+    /// Runs it to its end.
+    pub fn run(mut self) -> Output {
+        let output = self.command.output().expect("the command starts");
+        Output {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8 on stdout"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8 on stderr"),
+        }
+    }
+}
+
+impl Output {
+    /// Insists on an exit code.
+    #[track_caller]
+    pub fn expect_code(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "--- stdout\n{}--- stderr\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// The JSON lines on stdout.
+    #[track_caller]
+    pub fn json(&self) -> Vec<serde_json::Value> {
+        let parse = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        self.stdout.lines().map(parse).collect()
+    }
+
+    /// Stderr without the lines that cargo itself printed.
+    pub fn own_stderr(&self) -> String {
+        const CARGO: [&str; 6] =
+            ["Compiling ", "Finished ", "Locking ", "Updating ", "Preparing ", "Blocking "];
+        let own =
+            self.stderr.lines().filter(|line| !CARGO.iter().any(|verb| line.trim_start().starts_with(verb)));
+        own.map(|line| format!("{line}\n")).collect()
+    }
+}
+
+/// The command, built once per test process (and from then on found up to date).
+fn binary() -> &'static Utf8Path {
+    static BINARY: OnceLock<Utf8PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let output = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "cargo-schedcheck", "--message-format", "json"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stderr(Stdio::inherit())
+            .output()
+            .expect("cargo starts");
+        assert!(output.status.success(), "the command does not build");
+        let text = String::from_utf8(output.stdout).expect("UTF-8 of cargo");
+        let messages = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        let mut executables =
+            messages.filter_map(|message| message["executable"].as_str().map(Utf8PathBuf::from));
+        executables
+            .find(|path| path.file_stem() == Some("cargo-schedcheck"))
+            .expect("cargo names the executable")
+    })
+}
+
+/// Engines are shared by all tests, apart from the user's own.
+fn cache() -> Utf8PathBuf {
+    let target = binary().parent().and_then(Utf8Path::parent).expect("target/PROFILE/cargo-schedcheck");
+    target.join("tmp").join("schedcheck-cache")
+}

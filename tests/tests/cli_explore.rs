@@ -1,0 +1,50 @@
+//! The whole way with the real engine: an unmodified crate in, findings and guarantees out.
+use schedcheck_tests::project::Project;
+use serde_json::Value;
+
+#[test]
+fn bugs_of_an_unmodified_crate_are_found_and_repeated() {
+    let project = Project::copy_of("unmodified");
+    let args = ["--all-tests", "--no-fail-fast", "--message-format", "json"];
+    let lines = project.schedcheck(&args).run().expect_code(100).json();
+    let verdict = |test: &str| -> Value {
+        let mut finished = lines.iter().filter(|line| line["type"] == "test-finished");
+        finished.find(|line| line["test"] == test).unwrap_or_else(|| panic!("no verdict on {test}")).clone()
+    };
+
+    let deadlock = verdict("tests::opposite_order");
+    assert_eq!(deadlock["outcome"], "deadlock");
+    assert_eq!(deadlock["location"]["file"], "src/lib.rs");
+    assert!(deadlock["preemptions"].as_u64().unwrap() <= 1, "{deadlock}");
+
+    // The race is in the dependency, on an atomic of core.
+    let lost_update = verdict("tests::counts_to_two");
+    assert_eq!(lost_update["outcome"], "panic");
+    assert!(lost_update["message"].as_str().unwrap().contains("left: 1"), "{lost_update}");
+
+    let correct = verdict("tests::adds_under_a_lock");
+    assert_eq!((&correct["outcome"], &correct["complete"]), (&"passed".into(), &true.into()));
+
+    for failure in [deadlock, lost_update] {
+        let file = failure["replay"].as_str().unwrap();
+        for _ in 0..3 {
+            let again = project
+                .schedcheck(&["replay", file, "--message-format", "json"])
+                .run()
+                .expect_code(100)
+                .json();
+            assert_eq!(again[2]["outcome"], failure["outcome"]);
+            assert_eq!(again[2]["message"], failure["message"]);
+        }
+    }
+}
+
+#[test]
+fn the_report_shows_the_users_code_only() {
+    let project = Project::copy_of("unmodified");
+    let output = project.schedcheck(&["--all-tests", "opposite_order"]).run().expect_code(100);
+    let report = output.own_stderr();
+    assert!(report.contains("let two = b.lock().unwrap();"), "{report}");
+    assert!(report.contains("waits here for"), "{report}");
+    assert!(!report.contains("engine/src"), "{report}");
+}

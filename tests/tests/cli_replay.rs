@@ -1,0 +1,82 @@
+//! Replay files: written before anything is said, read again with suspicion, never a pass by accident.
+use schedcheck_tests::project::Project;
+
+const DEADLOCK: &str = "target/schedcheck/failures/canned.canned.deadlocks.toml";
+
+fn project_with_deadlock() -> Project {
+    let project = Project::copy_of("canned");
+    project.schedcheck(&["deadlocks", "--seed", "7"]).run().expect_code(100);
+    project
+}
+
+#[test]
+fn a_recorded_failure_happens_again() {
+    let project = project_with_deadlock();
+    let text = project.read(DEADLOCK);
+    for line in
+        ["version = 1", "package = \"canned\"", "outcome = \"deadlock\"", "fingerprint = \"5eed\"", "[tool]"]
+    {
+        assert!(text.contains(line), "{line} is not in:\n{text}");
+    }
+    let request = project.path.join("request");
+    let call = project.schedcheck(&["replay", DEADLOCK, "--message-format", "json"]);
+    let output = call.env("CANNED_KEEP_REQUEST", &request).run().expect_code(100);
+    let lines = output.json();
+    assert_eq!(lines[2]["outcome"], "deadlock");
+    assert_eq!(lines[2]["replay"], DEADLOCK);
+    assert!(project.read("request").contains("set.seed 7\n"));
+}
+
+#[test]
+fn a_replay_that_leaves_its_schedule_says_where() {
+    let project = Project::copy_of("canned");
+    project.schedcheck(&["panics"]).run().expect_code(100);
+    let output =
+        project.schedcheck(&["replay", "target/schedcheck/failures/canned.canned.panics.toml"]).run();
+    let output = output.expect_code(6);
+    assert!(output.stderr.contains("at step 3: expected mutex.lock, found atomic.load"), "{}", output.stderr);
+}
+
+#[test]
+fn a_failure_that_does_not_come_is_no_pass() {
+    let project = Project::copy_of("canned");
+    project.schedcheck(&["loses_a_wakeup"]).run().expect_code(100);
+    let output =
+        project.schedcheck(&["replay", "target/schedcheck/failures/canned.canned.loses_a_wakeup.toml"]).run();
+    let output = output.expect_code(6);
+    assert!(output.stderr.contains("the recorded deadlock did not happen"), "{}", output.stderr);
+}
+
+#[test]
+fn files_that_are_not_whole_or_not_ours_are_refused() {
+    let project = project_with_deadlock();
+    let whole = project.read(DEADLOCK);
+    let cut = whole.split("[[schedule.deltas]]").next().unwrap();
+    let cases: [(&str, &[u8]); 7] = [
+        ("no `version`", b""),
+        ("not UTF-8", b"\xff\xfe\0"),
+        ("version 2 is not known here", b"version = 2"),
+        ("line 2", b"version = 1\n[test\n"),
+        ("no `version`", b"[package]\nname = \"x\"\n"),
+        ("0 of 1 choices; was it cut short?", cut.as_bytes()),
+        ("not a replay file", &[]),
+    ];
+    for (message, bytes) in &cases[..6] {
+        project.write("bad.toml", bytes);
+        let output = project.schedcheck(&["replay", "bad.toml"]).run().expect_code(96);
+        assert!(output.stderr.contains(message), "{message}: {}", output.stderr);
+    }
+    let output = project.schedcheck(&["replay", "src"]).run().expect_code(96);
+    assert!(output.stderr.contains(cases[6].0), "{}", output.stderr);
+    let output = project.schedcheck(&["replay", "missing.toml"]).run().expect_code(96);
+    assert!(output.stderr.contains("missing.toml"), "{}", output.stderr);
+}
+
+#[test]
+fn a_file_of_another_test_is_refused() {
+    let project = project_with_deadlock();
+    let other = project.read(DEADLOCK).replace("name = \"deadlocks\"", "name = \"renamed\"");
+    project.write("other.toml", other);
+    let output = project.schedcheck(&["replay", "other.toml"]).run().expect_code(96);
+    assert!(output.stderr.contains("canned::canned renamed"), "{}", output.stderr);
+}

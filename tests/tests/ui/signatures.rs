@@ -1,0 +1,20 @@
+//! Functions that cannot be tests.
+use schedcheck_rt::schedcheck;
+
+#[schedcheck]
+async fn asynchronous() {}
+
+#[schedcheck]
+unsafe fn without_safety() {}
+
+#[schedcheck]
+fn generic<T: Default>() {
+    let _ = T::default();
+}
+
+#[schedcheck]
+fn with_parameters(first: u32, second: u32) {
+    let _ = first + second;
+}
+
+fn main() {}

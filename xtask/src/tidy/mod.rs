@@ -1,0 +1,89 @@
+//! Rules of this repository that the compiler does not check.
+
+mod file_map;
+mod imports;
+mod leftovers;
+mod length;
+mod paths;
+mod sources;
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use crate::{Outcome, docs};
+use sources::Source;
+
+/// One broken rule, with its place.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    path: String,
+    line: usize,
+    message: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
+        Finding { path: path.to_owned(), line, message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.message)
+    }
+}
+
+/// Checks every rule and lists what breaks one.
+pub(crate) fn run(repository: &Path) -> Outcome {
+    let sources = Source::all(repository)?;
+    let mut findings = Vec::new();
+    for source in &sources {
+        findings.extend(imports::check(source));
+        findings.extend(length::check(source));
+        findings.extend(leftovers::check(source));
+    }
+    findings.extend(check_file_map(repository, &sources)?);
+    findings.extend(check_help(repository)?);
+    findings.sort();
+    for finding in &findings {
+        eprintln!("{finding}");
+    }
+    match findings.len() {
+        0 => eprintln!("tidy: {} files, nothing to complain about", sources.len()),
+        1 => eprintln!("tidy: 1 finding"),
+        many => eprintln!("tidy: {many} findings"),
+    }
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn check_file_map(repository: &Path, sources: &[Source]) -> anyhow::Result<Vec<Finding>> {
+    let path = repository.join(file_map::DOCUMENT);
+    if !path.exists() {
+        return Ok(vec![Finding::new(file_map::DOCUMENT, 1, "the file is missing")]);
+    }
+    let document = fs::read_to_string(path).context(file_map::DOCUMENT)?;
+    let files: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();
+    Ok(file_map::check(&document, &files))
+}
+
+fn check_help(repository: &Path) -> anyhow::Result<Vec<Finding>> {
+    const README: &str = "README.md";
+    let path = repository.join(README);
+    if !path.exists() {
+        return Ok(vec![Finding::new(README, 1, "the file is missing")]);
+    }
+    let readme = fs::read_to_string(path).context(README)?;
+    let line = docs::line_of_help(&readme);
+    Ok(match docs::with_help(&readme, &docs::current_help(repository)?) {
+        Ok(updated) if updated == readme => Vec::new(),
+        Ok(_) => {
+            let message = "the help text is not the current one: run `cargo xtask docs`";
+            vec![Finding::new(README, line, message)]
+        }
+        Err(error) => vec![Finding::new(README, line, error.to_string())],
+    })
+}
