@@ -11,6 +11,7 @@
 
 use super::fringe::Fringe;
 use super::history::History;
+use super::invariants::check;
 use super::optimal::count_preemptions;
 use super::options::{Options, Reduction};
 use super::priority::{Candidate, rank};
@@ -109,7 +110,7 @@ impl Backtrack {
         }
         self.races = races;
         self.tree.settle(self.current);
-        debug_assert_eq!(self.tree.check(), Ok(()));
+        debug_assert_eq!(check(&self.tree, self.fringe.len()), Ok(()));
     }
 
     fn add(&mut self, options: &mut Options, trace: &Trace, reversal: &Reversal, choice: Choice) {

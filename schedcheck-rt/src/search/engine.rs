@@ -4,8 +4,10 @@ use super::backtrack::Backtrack;
 use super::enumerate::Enumerate;
 use super::optimal::Optimal;
 use super::options::{Options, Reduction};
+use super::progress::Level;
 use super::step::*;
 use rustc_hash::FxHashSet;
+use std::fmt;
 
 /// What to execute next.
 pub struct Order<'a> {
@@ -13,6 +15,12 @@ pub struct Order<'a> {
     pub plan: &'a Plan,
     /// Who decides after the plan's prefix, if default behaviour is not wanted.
     pub guide: Option<&'a mut dyn Guide>,
+}
+
+impl fmt::Debug for Order<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Order").field("plan", self.plan).finish_non_exhaustive()
+    }
 }
 
 /// What an execution added.
@@ -43,6 +51,11 @@ pub struct Stats {
     pub blocked: u64,
     /// All schedules with at most so many preemptions are covered; known to bounded searches.
     pub bound_done: Option<u32>,
+    /// How many executions there will have been in the end, roughly; `None` while the search
+    /// grows too fast to tell.
+    pub estimate: Option<f64>,
+    /// Executions by number of preemptions of their schedule.
+    pub levels: Vec<Level>,
     /// Nothing is left to do.
     pub complete: bool,
 }
@@ -71,7 +84,7 @@ impl Search {
         }
         let strategy = match (options.bound, options.reduction) {
             (Some(_), _) | (None, Reduction::None) => Strategy::Enumerate(Enumerate::new()),
-            (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new()),
+            (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new(options.seed)),
             (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
         };
         Search { options, strategy, stats: Stats::default(), seen: FxHashSet::default() }
@@ -81,7 +94,7 @@ impl Search {
     #[expect(clippy::should_implement_trait, reason = "an order borrows from the search")]
     pub fn next(&mut self) -> Option<Order<'_>> {
         match &mut self.strategy {
-            Strategy::Optimal(optimal) => optimal.next().map(|plan| Order { plan, guide: None }),
+            Strategy::Optimal(optimal) => optimal.next(&self.options),
             Strategy::Backtrack(backtrack) => {
                 backtrack.next().map(|(plan, guide)| Order { plan, guide: Some(guide) })
             }
@@ -130,10 +143,18 @@ impl Search {
     /// Where the search stands.
     pub fn stats(&self) -> Stats {
         let (pending, _) = self.size();
-        let bound_done = match &self.strategy {
-            Strategy::Enumerate(enumerate) => enumerate.bound_done(),
-            _ => None,
+        let (progress, bound_done) = match &self.strategy {
+            Strategy::Optimal(optimal) => (Some(&optimal.progress), None),
+            Strategy::Backtrack(_) => (None, None),
+            Strategy::Enumerate(enumerate) => (Some(&enumerate.progress), enumerate.progress.bound_done()),
         };
-        Stats { pending, complete: pending == 0, bound_done, ..self.stats.clone() }
+        Stats {
+            pending,
+            complete: pending == 0,
+            bound_done,
+            estimate: progress.and_then(|progress| progress.estimate(pending)),
+            levels: progress.map(|progress| progress.levels.clone()).unwrap_or_default(),
+            ..self.stats.clone()
+        }
     }
 }

@@ -21,9 +21,11 @@
 use super::backtrack::Point;
 use super::fringe::Fringe;
 use super::history::History;
+use super::invariants::check;
 use super::optimal::count_preemptions;
 use super::options::Options;
 use super::priority::{Candidate, rank};
+use super::progress::Progress;
 use super::races::Races;
 use super::recorder::Recorder;
 use super::step::*;
@@ -46,8 +48,7 @@ pub(super) struct Enumerate {
     pub(super) history: History,
     races: Races,
     preemptions: Vec<u32>,
-    /// Pending executions by number of preemptions.
-    queued: Vec<u64>,
+    pub(super) progress: Progress,
     /// Fewest preemptions with which a point was expanded.
     expanded: FxHashMap<(u64, Option<ThreadId>), u32>,
     /// Where reduction would have branched: step and thread.
@@ -58,6 +59,8 @@ impl Enumerate {
     pub(super) fn new() -> Self {
         let mut fringe = Fringe::new();
         fringe.push([0; 4], (ROOT, 0));
+        let mut progress = Progress::default();
+        progress.queue(0);
         Enumerate {
             tree: Tree::new(),
             fringe,
@@ -68,7 +71,7 @@ impl Enumerate {
             history: History::default(),
             races: Races::default(),
             preemptions: Vec::new(),
-            queued: vec![1],
+            progress,
             expanded: FxHashMap::default(),
             asked_for: Vec::new(),
         }
@@ -77,7 +80,7 @@ impl Enumerate {
     pub(super) fn next(&mut self) -> Option<(&Plan, &mut dyn Guide)> {
         let (line, preemptions) = self.fringe.pop()?;
         self.current = line;
-        self.queued[preemptions as usize] -= 1;
+        self.progress.start(preemptions);
         self.tree.path(line, &mut self.path);
         self.tree.plan(&self.path, &mut self.plan);
         // The recorder wants to see every step.
@@ -94,8 +97,9 @@ impl Enumerate {
         self.asked_for.extend(reversals.iter().map(|r| (r.at, r.choice.thread)));
         self.asked_for.sort_unstable();
         self.expand(options, trace);
+        self.progress.finish();
         self.tree.settle(self.current);
-        debug_assert_eq!(self.tree.check(), Ok(()));
+        debug_assert_eq!(check(&self.tree, self.fringe.len()), Ok(()));
     }
 
     /// Branches at every new point.
@@ -189,18 +193,7 @@ impl Enumerate {
         };
         let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
         self.fringe.push(rank, (line, preemptions));
-        if self.queued.len() <= preemptions as usize {
-            self.queued.resize(preemptions as usize + 1, 0);
-        }
-        self.queued[preemptions as usize] += 1;
-    }
-
-    pub(super) fn bound_done(&self) -> Option<u32> {
-        let cheapest = self.queued.iter().position(|&queued| queued > 0);
-        match cheapest {
-            Some(preemptions) => (preemptions as u32).checked_sub(1),
-            None => Some(self.queued.len() as u32 - 1),
-        }
+        self.progress.queue(preemptions);
     }
 
     pub(super) fn pending(&self) -> usize {

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 /// Most priority functions one search can combine.
-pub const MAX_PRIORITIES: usize = 4;
+pub(super) const MAX_PRIORITIES: usize = 4;
 
 /// Ranks by each priority function in turn; smaller runs first.
 pub(super) type Rank = [i32; MAX_PRIORITIES];

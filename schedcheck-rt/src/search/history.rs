@@ -22,7 +22,7 @@ pub(super) struct ObjectHistory {
     class: Class,
     current: u32,
     previous: u32,
-    /// Last exclusive acquisition.
+    /// Last exclusive acquisition, or last taking of an item.
     pub(super) exclusive: StepIndex,
     /// Chain of shared acquisitions since then.
     pub(super) shared: u32,
@@ -169,7 +169,7 @@ impl History {
         }
         history.current = link;
         match mode {
-            Mode::Acquire | Mode::TryAcquire => {
+            Mode::Acquire | Mode::TryAcquire | Mode::AwaitWrite => {
                 history.exclusive = link / 2;
                 history.shared = NO_LINK;
             }
@@ -243,6 +243,13 @@ impl History {
     /// Position of `step` within its thread, counted from 1.
     pub fn index(&self, step: StepIndex) -> u32 {
         self.index[step as usize]
+    }
+
+    /// Whether `step` precedes whatever `thread` does next, enablers and objects aside.
+    pub(super) fn precedes_next(&self, step: StepIndex, owner: ThreadId, thread: ThreadId) -> bool {
+        let mine = self.of_thread(thread).last().copied();
+        let barrier = Some(self.barrier).filter(|&barrier| barrier != NO_STEP);
+        mine.into_iter().chain(barrier).any(|before| self.before(step, owner, before))
     }
 
     /// The row of an open probe or step.

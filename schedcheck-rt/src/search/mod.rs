@@ -1,24 +1,34 @@
 //! The search over schedules: plans in, traces out. Pure: no threads, clocks, I/O, globals.
+//!
+//! [`engine::Search`] is what a caller uses; [`step`] is the language it speaks. An unbounded
+//! search executes each happens-before class once (`wakeup.rs` says why in any order), a bounded one
+//! every class within the bound (`enumerate.rs`).
 mod backtrack;
 pub mod dependence;
 pub mod engine;
 mod enumerate;
 mod fringe;
 pub mod history;
+mod invariants;
 mod optimal;
 pub mod options;
 pub mod priority;
+pub mod progress;
 pub mod races;
 mod recorder;
 pub mod rng;
+mod seeds;
+pub mod shrink;
 pub mod step;
 mod tree;
 mod wakeup;
 
-#[cfg(test)]
+#[cfg(any(test, feature = "soak"))]
 mod models;
+#[cfg(any(test, feature = "soak"))]
+pub mod soak;
 #[cfg(test)]
 mod tests;
 
-pub use engine::{Order, Search, Stats};
+pub use engine::{Learned, Order, Search, Stats};
 pub use options::{Options, Reduction};

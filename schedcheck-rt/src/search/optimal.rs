@@ -3,20 +3,24 @@
 //! Races are found on complete executions and inserted as wakeup sequences ([`super::wakeup`]);
 //! the fringe decides which of the resulting lines is executed next.
 
+use super::engine::Order;
 use super::fringe::Fringe;
 use super::history::History;
+use super::invariants::check;
 use super::options::Options;
 use super::priority::{Candidate, rank};
+use super::progress::Progress;
 use super::races::Races;
+use super::seeds::Random;
 use super::step::*;
-use super::tree::{LineId, ROOT, Tree};
+use super::tree::{Edge, LineId, ROOT, Tree};
 use super::wakeup::{Inserter, Source};
 
 /// The state of the search.
 #[derive(Debug)]
 pub(super) struct Optimal {
     tree: Tree,
-    fringe: Fringe<LineId>,
+    fringe: Fringe<(LineId, u32)>,
     current: Option<LineId>,
     path: Vec<LineId>,
     plan: Plan,
@@ -24,12 +28,22 @@ pub(super) struct Optimal {
     races: Races,
     inserter: Inserter,
     preemptions: Vec<u32>,
+    pub(super) progress: Progress,
+    seeds: Random,
+    seeds_run: u32,
+    /// What the first execution did first.
+    root: Option<Edge>,
+    order: Vec<StepIndex>,
+    adopted: Trace,
+    length: usize,
 }
 
 impl Optimal {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         let mut fringe = Fringe::new();
-        fringe.push([0; 4], ROOT);
+        fringe.push([0; 4], (ROOT, 0));
+        let mut progress = Progress::default();
+        progress.queue(0);
         Optimal {
             tree: Tree::new(),
             fringe,
@@ -40,27 +54,69 @@ impl Optimal {
             races: Races::default(),
             inserter: Inserter::default(),
             preemptions: Vec::new(),
+            progress,
+            seeds: Random::new(seed),
+            seeds_run: 0,
+            root: None,
+            order: Vec::new(),
+            adopted: Trace::default(),
+            length: 0,
         }
     }
 
-    pub(super) fn next(&mut self) -> Option<&Plan> {
-        let line = self.fringe.pop()?;
+    pub(super) fn next(&mut self, options: &Options) -> Option<Order<'_>> {
+        if self.root.is_some() && self.seeds_run < options.seed_runs && self.fringe.len() > 0 {
+            self.seeds_run += 1;
+            self.seeds.restart(self.length);
+            self.plan.deltas.clear();
+            self.plan.prefix = 0;
+            return Some(Order { plan: &self.plan, guide: Some(&mut self.seeds) });
+        }
+        let (line, preemptions) = self.fringe.pop()?;
+        self.progress.start(preemptions);
         self.current = Some(line);
         self.tree.path(line, &mut self.path);
         self.tree.plan(&self.path, &mut self.plan);
-        Some(&self.plan)
+        Some(Order { plan: &self.plan, guide: None })
     }
 
     /// Takes in the execution of the plan given out last.
     pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) {
         let Some(line) = self.current.take() else {
+            self.learn_seed(options, trace);
             return;
         };
+        if line == ROOT {
+            self.root = trace.events.first().map(Edge::of);
+            self.length = trace.events.len();
+        }
         self.tree.executed(line, &trace.events);
         self.insert_reversals(options, trace);
+        self.progress.finish();
+        self.settle(line);
+    }
+
+    fn settle(&mut self, line: LineId) {
         self.tree.settle(line);
-        debug_assert_eq!(self.tree.check(), Ok(()));
-        debug_assert_eq!(self.tree.pending(), self.fringe.len());
+        debug_assert_eq!(check(&self.tree, self.fringe.len()), Ok(()));
+    }
+
+    /// Gives a random execution its place in the tree, or forgets it if it is covered.
+    fn learn_seed(&mut self, options: &mut Options, trace: &Trace) {
+        self.history.read(trace);
+        if trace.end != End::Passed {
+            return;
+        }
+        let source = Source { trace, history: &self.history, path: &[ROOT], budget: options.budget };
+        let line = self.inserter.adopt(&mut self.tree, source, self.root, &mut self.order);
+        let Some(line) = line else { return };
+        let mut adopted = std::mem::take(&mut self.adopted);
+        reorder(trace, &self.order, &mut adopted);
+        self.tree.path(line, &mut self.path);
+        self.tree.executed(line, &adopted.events);
+        self.insert_reversals(options, &adopted);
+        self.adopted = adopted;
+        self.settle(line);
     }
 
     fn insert_reversals(&mut self, options: &mut Options, trace: &Trace) {
@@ -82,7 +138,8 @@ impl Optimal {
                 asleep: false,
             };
             let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
-            self.fringe.push(rank, branch.line);
+            self.fringe.push(rank, (branch.line, branch.preemptions));
+            self.progress.queue(branch.preemptions);
         }
     }
 
@@ -91,7 +148,19 @@ impl Optimal {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.tree.bytes() + self.fringe.len() * size_of::<LineId>()
+        self.tree.bytes() + self.fringe.len() * size_of::<(LineId, u32)>()
+    }
+}
+
+/// The same execution with its steps in another order.
+fn reorder(trace: &Trace, order: &[StepIndex], into: &mut Trace) {
+    into.clear();
+    into.pending.extend_from_slice(&trace.pending);
+    let moved = |step: StepIndex| order.iter().position(|&old| old == step);
+    for &step in order {
+        let mut event = trace.events[step as usize];
+        event.enabler = moved(event.enabler).map_or(NO_STEP, |new| new as StepIndex);
+        into.events.push(event);
     }
 }
 

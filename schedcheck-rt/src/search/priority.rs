@@ -154,7 +154,7 @@ impl Priority {
                 }
             }
             Priority::Sleep => i32::from(candidate.asleep),
-            Priority::Random(rng) => (rng.next() >> 33) as i32,
+            Priority::Random(rng) => (rng.number() >> 33) as i32,
             Priority::Deepest => -(candidate.step as i32),
             Priority::Shallowest => candidate.step as i32,
             Priority::Method(name) => involved(candidate, |trace, step| {

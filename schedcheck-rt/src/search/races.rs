@@ -7,8 +7,11 @@
 //!
 //! * A step that never blocks races with the accesses it directly follows.
 //! * Taking a lock races with the last exclusive acquisition, and an exclusive one also with the
-//!   shared acquisitions since; never with a release, which is what enabled it.
-//! * An awaiting step is ordered after its enabler, so only later conflicts remain.
+//!   shared acquisitions since; never with a release, which is what enabled it. It also races with
+//!   those who looked at the lock (a failed `try_write` beside readers) since it became free for it.
+//! * An awaiting step is ordered after its enabler, so of the others only later conflicts remain.
+//!   But one that takes something (an item of a channel, a permit) also competes with whoever took
+//!   one last, even if the enabler came after that: it could have had that one.
 //! * A blocked operation that only names its object ([`Mode::None`]) competes with nobody.
 //! * Threads blocked for ever at the end race with their pending operation: without this rule
 //!   deadlocks are missed.
@@ -18,7 +21,8 @@
 //!   the execution, and instead of a forced time-out that fired meanwhile.
 //!
 //! Candidates that happen before another candidate are dropped: reversing the later one first
-//! leads to an execution in which the earlier race is found again.
+//! leads to an execution in which the earlier race is found again. Shared holders of a lock wanted
+//! exclusively are the exception, since all of them must go.
 
 use super::dependence::{Class, class};
 use super::history::{History, NO_LINK, thread_count};
@@ -42,6 +46,17 @@ pub struct Reversal {
     pub excludes_sharers: bool,
 }
 
+/// How an operation stands to those it competes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It ran, or could have.
+    Ordinary,
+    /// A time-out that depends on everything.
+    Forced,
+    /// It could not run where it stands.
+    Blocked,
+}
+
 /// Finds all reversals of one execution. Reused between executions.
 #[derive(Debug, Default)]
 pub struct Races {
@@ -59,7 +74,14 @@ impl Races {
         for (step, event) in trace.events.iter().enumerate() {
             let row = step * history.threads();
             history.begin(event);
-            self.collect(history, &trace.events, event.thread, &event.accesses, event.forced, row);
+            self.collect(
+                history,
+                &trace.events,
+                event.thread,
+                &event.accesses,
+                if event.forced { Kind::Forced } else { Kind::Ordinary },
+                row,
+            );
             self.races_of_step(trace, event, step as StepIndex);
             history.finish(event);
             if event.forced {
@@ -70,7 +92,14 @@ impl Races {
             if !pending.enabled || trace.end != End::Passed {
                 let row = history.open_probe(pending.thread, NO_STEP);
                 let competing = pending.accesses.map(blocked_access);
-                self.collect(history, &trace.events, pending.thread, &competing, false, row);
+                self.collect(
+                    history,
+                    &trace.events,
+                    pending.thread,
+                    &competing,
+                    if pending.enabled { Kind::Ordinary } else { Kind::Blocked },
+                    row,
+                );
                 history.close_probe(row);
                 self.races_of_blocked(trace, pending);
             }
@@ -86,11 +115,11 @@ impl Races {
         events: &[Event],
         thread: ThreadId,
         accesses: &[Access; 2],
-        forced: bool,
+        kind: Kind,
         row: usize,
     ) {
         self.candidates.clear();
-        if forced {
+        if kind == Kind::Forced {
             for other in 0..history.threads() {
                 if let Some(&last) = history.of_thread(ThreadId(other as u16)).last() {
                     self.candidates.push(last);
@@ -99,24 +128,44 @@ impl Races {
         } else {
             for access in accesses {
                 if access.object != ObjectId::NONE {
-                    self.competitors(history, *access);
+                    self.competitors(history, events, *access, kind);
                 }
             }
-        }
-        if self.candidates.is_empty() {
-            return;
         }
         let clock = history.row(row);
         self.candidates.retain(|&step| {
             let other = events[step as usize].thread;
             other != thread && clock[other.0 as usize] < history.index(step)
         });
+        if kind != Kind::Forced {
+            self.rival_takers(history, events, thread, accesses);
+        }
         if self.candidates.len() > 1 {
-            self.drop_dominated(history, events);
+            self.drop_dominated(history, events, accesses);
         }
     }
 
-    fn competitors(&mut self, history: &mut History, access: Access) {
+    /// Who took what an awaiting operation could have taken, had it been there first. That its
+    /// enabler came later, and after that, is no order between the two.
+    fn rival_takers(
+        &mut self,
+        history: &mut History,
+        events: &[Event],
+        thread: ThreadId,
+        accesses: &[Access; 2],
+    ) {
+        for access in accesses.iter().filter(|access| access.mode == Mode::AwaitWrite) {
+            let taker = history.object(access.object).exclusive;
+            if taker != NO_STEP {
+                let owner = events[taker as usize].thread;
+                if owner != thread && !history.precedes_next(taker, owner, thread) {
+                    self.candidates.push(taker);
+                }
+            }
+        }
+    }
+
+    fn competitors(&mut self, history: &mut History, events: &[Event], access: Access, kind: Kind) {
         let object = history.object(access.object);
         match access.mode {
             Mode::None => {}
@@ -129,6 +178,16 @@ impl Races {
                     self.candidates.push(link / 2);
                     link = history.next_shared(link);
                 }
+                // Nothing changed since these looked, so it was as free then as it is now.
+                let looked = object.predecessors(access.mode);
+                let mut link = if kind == Kind::Blocked { NO_LINK } else { looked };
+                while link != NO_LINK {
+                    let (step, slot) = (link / 2, link as usize % 2);
+                    if events[step as usize].accesses[slot].mode == Mode::Read {
+                        self.candidates.push(step);
+                    }
+                    link = history.next_in_group(link);
+                }
             }
             mode => {
                 let mut link = object.predecessors(mode);
@@ -140,14 +199,17 @@ impl Races {
         }
     }
 
-    fn drop_dominated(&mut self, history: &History, events: &[Event]) {
+    /// A sharer stays: if it holds on until after a later one, only going before both will do.
+    fn drop_dominated(&mut self, history: &History, events: &[Event], accesses: &[Access; 2]) {
         self.candidates.sort_unstable();
         self.candidates.dedup();
         let mut at = 0;
         while at < self.candidates.len() {
             let step = self.candidates[at];
-            let thread = events[step as usize].thread;
-            if self.candidates[at + 1..].iter().any(|&later| history.before(step, thread, later)) {
+            let event = &events[step as usize];
+            let dominated =
+                self.candidates[at + 1..].iter().any(|&later| history.before(step, event.thread, later));
+            if dominated && !excludes_sharers(accesses, event) {
                 self.candidates.remove(at);
             } else {
                 at += 1;

@@ -138,7 +138,8 @@ pub enum Mode {
     Acquire,
     /// Takes it together with other sharers; blocks while somebody holds it exclusively.
     AcquireShared,
-    /// Took it exclusively without ever blocking (`try_lock` that succeeded).
+    /// Took it, or something out of it, without ever blocking (`try_lock`, `try_recv`,
+    /// `try_acquire` of a semaphore that succeeded).
     TryAcquire,
     /// Took it shared without ever blocking (`try_read` that succeeded).
     TryAcquireShared,
@@ -149,9 +150,11 @@ pub enum Mode {
     /// Observes the state once it has changed as awaited; blocks until [`Event::enabler`] (join,
     /// await-reduced spin loads). Reordering it before its enabler is impossible.
     Await,
-    /// Changes the state, once that is possible; blocks until [`Event::enabler`] (recv on a
-    /// channel, park consuming its token). Reordering it before its enabler is impossible. One
-    /// that is blocked at the end would be possible before the last write it does not follow.
+    /// Takes something, once it is there; blocks until [`Event::enabler`] (recv on a channel, park
+    /// consuming its token, a permit of a semaphore). What blocks on two sides is two objects: a
+    /// bounded send takes room and adds an item, a recv takes an item and adds room. Reordering it
+    /// before its enabler is impossible. One that is blocked at the end would have been possible
+    /// before the last change it does not follow.
     AwaitWrite,
 }
 
@@ -177,8 +180,9 @@ impl Access {
 /// When an operation only observes its first object instead of changing it.
 ///
 /// The search reverses a race without running it, so it has to know how the reversed operation
-/// will turn out. This and [`Event::before`] tell it; without them (`Never`) the operation is
-/// taken at its executed or pending mode, which is sound but may execute some classes twice.
+/// will turn out. This and [`Event::before`] tell it. An operation whose mode depends on the state
+/// must say so: taken for the mere read that it was when executed, a reversed CAS that now succeeds
+/// could be overlooked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadsWhen {
     /// Its mode does not depend on the state.
@@ -292,7 +296,7 @@ impl Plan {
             .iter()
             .zip(0..)
             .filter(|(event, _)| !event.forced)
-            .map(|(event, step)| Delta { step, choice: Choice { thread: event.thread, alt: event.alt } })
+            .map(|(event, step)| Delta { step, choice: event.choice() })
             .collect();
         Plan { deltas, prefix: trace.events.len() as StepIndex }
     }

@@ -62,41 +62,40 @@ pub(super) struct Sleeper {
 
 /// What only few lines have.
 #[derive(Debug, Default)]
-struct Extras {
+pub(super) struct Extras {
     /// Sleepers inside the chain.
-    sleepers: Vec<Sleeper>,
+    pub(super) sleepers: Vec<Sleeper>,
     /// Lines that branch off, by step, then by creation.
-    children: Vec<LineId>,
+    pub(super) children: Vec<LineId>,
     /// How many of them are not drained.
-    live: u32,
+    pub(super) live: u32,
 }
 
 /// One execution, pending or done.
 #[derive(Debug)]
 pub(super) struct Line {
-    parent: LineId,
-    start: StepIndex,
-    free: StepIndex,
-    executed: bool,
-    drained: bool,
+    pub(super) parent: LineId,
+    pub(super) start: StepIndex,
+    pub(super) free: StepIndex,
+    pub(super) executed: bool,
+    pub(super) drained: bool,
     /// What the parent itself does at `start`; `None` at its end.
-    own: Option<Edge>,
-    chain: SmallVec<[Edge; 1]>,
-    extras: Option<Box<Extras>>,
+    pub(super) own: Option<Edge>,
+    pub(super) chain: SmallVec<[Edge; 1]>,
+    pub(super) extras: Option<Box<Extras>>,
 }
 
 /// The lines.
 #[derive(Debug)]
 pub(super) struct Tree {
-    lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
     vacant: Vec<LineId>,
-    pending: usize,
     bytes: usize,
 }
 
 impl Tree {
     pub(super) fn new() -> Self {
-        let mut tree = Tree { lines: Vec::new(), vacant: Vec::new(), pending: 0, bytes: 0 };
+        let mut tree = Tree { lines: Vec::new(), vacant: Vec::new(), bytes: 0 };
         tree.add(Line {
             parent: ROOT,
             start: 0,
@@ -111,7 +110,6 @@ impl Tree {
     }
 
     fn add(&mut self, line: Line) -> LineId {
-        self.pending += 1;
         self.bytes += cost(&line);
         if let Some(id) = self.vacant.pop() {
             self.lines[id as usize] = line;
@@ -185,7 +183,7 @@ impl Tree {
         line.chain[(step - line.start) as usize]
     }
 
-    fn children(&self, line: LineId) -> &[LineId] {
+    pub(super) fn children(&self, line: LineId) -> &[LineId] {
         self.lines[line as usize].extras.as_ref().map_or(&[], |extras| &extras.children)
     }
 
@@ -232,7 +230,7 @@ impl Tree {
                 if step >= end {
                     break;
                 }
-                if running != Some(edge.thread) || edge.alt != Alt::DEFAULT {
+                if !edge.barrier && (running != Some(edge.thread) || edge.alt != Alt::DEFAULT) {
                     let choice = Choice { thread: edge.thread, alt: edge.alt };
                     plan.deltas.push(Delta { step, choice });
                 }
@@ -244,7 +242,6 @@ impl Tree {
 
     /// `line` was executed: its chain is now known for certain.
     pub(super) fn executed(&mut self, line: LineId, events: &[Event]) {
-        self.pending -= 1;
         let line = &mut self.lines[line as usize];
         line.executed = true;
         let done = events.get(line.start as usize..).unwrap_or_default();
@@ -305,11 +302,6 @@ impl Tree {
         }
     }
 
-    /// Lines still to be executed.
-    pub(super) fn pending(&self) -> usize {
-        self.pending
-    }
-
     /// Bytes that the lines occupy.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
@@ -319,50 +311,10 @@ impl Tree {
     pub(super) fn len(&self) -> usize {
         self.lines.len() - self.vacant.len()
     }
-
-    /// Checks what must hold between executions. Returns what does not.
-    pub(super) fn check(&self) -> Result<(), String> {
-        let mut pending = 0;
-        let mut bytes = 0;
-        let mut seen = 0;
-        let mut open = vec![ROOT];
-        while let Some(id) = open.pop() {
-            let line = &self.lines[id as usize];
-            seen += 1;
-            pending += usize::from(!line.executed);
-            bytes += cost(line);
-            let children = self.children(id);
-            if !children.is_sorted_by_key(|&child| self.start(child)) {
-                return Err(format!("children of line {id} are out of order"));
-            }
-            let live = children.iter().filter(|&&child| !self.lines[child as usize].drained).count();
-            if live != line.extras.as_ref().map_or(0, |extras| extras.live) as usize {
-                return Err(format!("line {id} miscounts its live children"));
-            }
-            if line.drained && (live > 0 || !line.executed) {
-                return Err(format!("line {id} is drained but something below it is to run"));
-            }
-            for &child in children {
-                let below = &self.lines[child as usize];
-                if below.parent != id || below.start < line.start {
-                    return Err(format!("line {child} does not hang where its parent {id} says"));
-                }
-                open.push(child);
-            }
-        }
-        if (pending, bytes, seen) != (self.pending, self.bytes, self.len()) {
-            return Err(format!(
-                "counted {pending} pending, {bytes} bytes, {seen} lines; kept {} {} {}",
-                self.pending,
-                self.bytes,
-                self.len()
-            ));
-        }
-        Ok(())
-    }
 }
 
-fn cost(line: &Line) -> usize {
+/// Bytes that a line occupies.
+pub(super) fn cost(line: &Line) -> usize {
     let spilled = if line.chain.spilled() { line.chain.capacity() * size_of::<Edge>() } else { 0 };
     let extras = line.extras.as_ref().map_or(0, |extras| {
         size_of::<Extras>()

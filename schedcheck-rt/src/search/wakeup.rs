@@ -31,7 +31,7 @@ use super::dependence::{blocks, dependent};
 use super::history::History;
 use super::races::Reversal;
 use super::step::*;
-use super::tree::{Edge, LineId, Sleeper, Tree};
+use super::tree::{Edge, LineId, ROOT, Sleeper, Tree};
 
 /// A step of w that stands for the reversed operation.
 const REVERSED: StepIndex = StepIndex::MAX;
@@ -69,6 +69,8 @@ pub(super) struct Inserter {
     needed: Vec<u32>,
     chain: Vec<Edge>,
     sleepers: Vec<Sleeper>,
+    /// Steps in the order they are taken out of w, for those who adopt.
+    order: Option<Vec<StepIndex>>,
 }
 
 /// Where an insertion is.
@@ -101,6 +103,45 @@ impl Inserter {
             return None;
         }
         self.insert(tree, source, reversal, place)
+    }
+
+    /// Finds a place for an execution that was not asked for, unless it is covered.
+    ///
+    /// All of it is w. `order` receives its steps in the order in which the tree has them, which
+    /// is an execution of the same class and the first one of the returned line.
+    pub(super) fn adopt(
+        &mut self,
+        tree: &mut Tree,
+        source: Source<'_>,
+        root: Option<Edge>,
+        order: &mut Vec<StepIndex>,
+    ) -> Option<LineId> {
+        let nobody = Choice { thread: ThreadId(u16::MAX), alt: Alt::DEFAULT };
+        let reversal = Reversal {
+            at: 0,
+            choice: nobody,
+            accesses: [Access::NONE; 2],
+            enabler: NO_STEP,
+            instead_of: NO_STEP,
+            excludes_sharers: false,
+        };
+        self.prepare(source, 0);
+        self.rest.clear();
+        self.rest.extend(0..source.trace.events.len() as StepIndex);
+        let place = Place {
+            line: ROOT,
+            step: 0,
+            own: root,
+            reversed: None,
+            preemptions: 0,
+            running: None,
+            goes_on: false,
+        };
+        order.clear();
+        self.order = Some(std::mem::take(order));
+        let branch = self.insert(tree, source, &reversal, place);
+        *order = self.order.take().unwrap_or_default();
+        branch.map(|branch| branch.line)
     }
 
     /// The choices that could begin what a reversal leads to, of the steps up to the reversed one.
@@ -305,8 +346,13 @@ impl Inserter {
         match self.first_of(source, reversal, edge.thread) {
             Some(at) => {
                 self.stranger[thread] |= self.rest[at] == REVERSED;
-                self.rest.remove(at);
+                let step = self.rest.remove(at);
+                if let Some(order) = &mut self.order {
+                    order.push(step);
+                }
             }
+            // A step outside of an adopted execution would make it another one.
+            None if self.order.is_some() => return false,
             None => self.stranger[thread] = true,
         }
         self.taken[thread] += 1;
@@ -427,8 +473,15 @@ impl Inserter {
                 }
             }
         }
-        let own = place.own;
-        let line = tree.branch(place.line, place.step, here.step, own, &self.chain, &self.sleepers);
+        let (own, free) = (place.own, here.step);
+        if let Some(order) = &mut self.order {
+            // An adopted execution is kept as it is: all of it is the line's chain.
+            let kept = (free - place.step) as usize;
+            let rest = self.rest[kept..].iter();
+            self.chain.extend(rest.map(|&step| Edge::of(&source.trace.events[step as usize])));
+            order.extend_from_slice(&self.rest);
+        }
+        let line = tree.branch(place.line, place.step, free, own, &self.chain, &self.sleepers);
         let first = Choice { thread: self.chain[0].thread, alt: self.chain[0].alt };
         Branch { line, step: place.step, first, preemptions: here.preemptions }
     }

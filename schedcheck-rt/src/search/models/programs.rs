@@ -1,15 +1,10 @@
 //! Programs whose number of happens-before classes is published or known.
 
-use super::toy::{Op, Program, Script};
+use super::toy::{Op, Program, Script, straight};
 use std::rc::Rc;
 
 fn script(f: impl Fn(&[u64]) -> Option<Op> + 'static) -> Script {
     Rc::new(f)
-}
-
-/// A thread that does the same whatever it sees.
-pub(crate) fn straight(ops: Vec<Op>) -> Script {
-    script(move |results| ops.get(results.len()).copied())
 }
 
 /// One writer, `n` readers of one variable.

@@ -1,8 +1,7 @@
 //! Random toy programs: small enough for brute force, mixed enough to find what is wrong.
 
 use super::super::rng::Rng;
-use super::programs::straight;
-use super::toy::{Op, Program, Script};
+use super::toy::{Op, Program, Script, straight};
 use std::rc::Rc;
 
 /// What the threads of a program may use.

@@ -45,6 +45,11 @@ pub(crate) enum Op {
 
 pub(crate) type Script = Rc<dyn Fn(&[u64]) -> Option<Op>>;
 
+/// A thread that does the same whatever it sees.
+pub(crate) fn straight(ops: Vec<Op>) -> Script {
+    Rc::new(move |results| ops.get(results.len()).copied())
+}
+
 /// Threads, of which the first `running` need no spawning, and initial values.
 #[derive(Clone)]
 pub(crate) struct Program {
@@ -195,7 +200,7 @@ impl<'p> State<'p> {
                 match op {
                     Op::Send(..) => (c, ReadsWhen::Never, Mode::Write, items),
                     Op::Recv(_) => (c, ReadsWhen::Never, Mode::AwaitWrite, items),
-                    _ => (c, ReadsWhen::StateIs(0), Mode::Write, items),
+                    _ => (c, ReadsWhen::StateIs(0), Mode::TryAcquire, items),
                 }
             }
             Op::Choose(_) | Op::Spawn(_) | Op::Start | Op::Finish | Op::Join(_) => {

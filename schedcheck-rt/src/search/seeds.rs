@@ -1,0 +1,105 @@
+//! Random executions for the first moments of a search.
+//!
+//! Three ways in turn: a random walk; PCT (Burckhardt et al. 2010: random thread priorities, lowered
+//! at a few random steps); POS (Yuan et al. 2018: random priorities of pending operations, drawn
+//! anew for those that race with what just ran). Their executions enter the same tree as everything
+//! else ([`super::wakeup`]), so what they show is not run again.
+
+use super::dependence::dependent;
+use super::rng::Rng;
+use super::step::*;
+
+/// Priority changes per PCT execution: bugs that need one more ordering than this are guaranteed
+/// a chance.
+const CHANGES: usize = 2;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Walk,
+    Pct,
+    Pos,
+}
+
+/// Chooses at random.
+#[derive(Debug)]
+pub(super) struct Random {
+    rng: Rng,
+    way: Way,
+    /// Priority of each thread or of its pending operation; larger runs first.
+    priorities: Vec<u64>,
+    changes: [StepIndex; CHANGES],
+    pending: Vec<Pending>,
+}
+
+impl Random {
+    pub(super) fn new(seed: u64) -> Self {
+        Random {
+            rng: Rng::new(seed),
+            way: Way::Pos,
+            priorities: Vec::new(),
+            changes: [0; CHANGES],
+            pending: Vec::new(),
+        }
+    }
+
+    /// Prepares another execution of about `length` steps.
+    pub(super) fn restart(&mut self, length: usize) {
+        self.way = match self.way {
+            Way::Walk => Way::Pct,
+            Way::Pct => Way::Pos,
+            Way::Pos => Way::Walk,
+        };
+        self.priorities.clear();
+        self.changes = [(); CHANGES].map(|()| self.rng.below(length.max(1)) as StepIndex);
+    }
+
+    fn priority(&mut self, thread: ThreadId) -> u64 {
+        let at = thread.0 as usize;
+        if at >= self.priorities.len() {
+            self.priorities.resize(at + 1, 0);
+        }
+        if self.priorities[at] == 0 {
+            // Above all lowered priorities.
+            self.priorities[at] = self.rng.number() | 1 << 63;
+        }
+        self.priorities[at]
+    }
+}
+
+impl Guide for Random {
+    fn choose(&mut self, step: StepIndex, running: Option<ThreadId>, pending: &[Pending]) -> Decision {
+        if self.way == Way::Pct
+            && let (Some(rank), Some(running)) =
+                (self.changes.iter().position(|&change| change == step), running)
+        {
+            self.priority(running);
+            self.priorities[running.0 as usize] = rank as u64 + 1;
+        }
+        self.pending.clear();
+        self.pending.extend_from_slice(pending);
+        let enabled = pending.iter().filter(|pending| pending.enabled);
+        let count = enabled.clone().count();
+        let chosen = if self.way == Way::Walk {
+            if count == 0 { None } else { enabled.clone().nth(self.rng.below(count)) }
+        } else {
+            enabled.max_by_key(|pending| self.priority(pending.thread))
+        };
+        match chosen {
+            Some(next) => Decision::Take(Choice { thread: next.thread, alt: Alt::DEFAULT }),
+            None => Decision::Default,
+        }
+    }
+
+    fn executed(&mut self, _step: StepIndex, event: &Event) {
+        if self.way != Way::Pos {
+            return;
+        }
+        for at in 0..self.pending.len() {
+            let Pending { thread, accesses, .. } = self.pending[at];
+            let redraw = thread == event.thread || dependent(&accesses, &event.accesses);
+            if redraw && let Some(priority) = self.priorities.get_mut(thread.0 as usize) {
+                *priority = 0;
+            }
+        }
+    }
+}

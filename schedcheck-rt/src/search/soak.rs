@@ -1,0 +1,145 @@
+//! Random programs against brute force, as many as one likes.
+
+use super::engine::Search;
+use super::models::brute::{Truth, truth};
+use super::models::random::{FAMILIES, Family, program};
+use super::models::toy::{Program, Toy};
+use super::options::{Options, Reduction};
+use super::priority;
+use super::step::{Budget, Model, Trace};
+use rustc_hash::FxHashSet;
+
+/// Orders of exploration that are compared.
+pub(crate) const ORDERS: [&str; 7] = ["dfs", "bfs", "pb", "rand:1", "rand:2", "mdpor,pb", "ss,pb,rand:3"];
+
+/// Programs with more points than this are left out.
+const LARGEST: usize = 3000;
+
+/// What a comparison covered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Programs compared.
+    pub programs: u64,
+    /// Their happens-before classes.
+    pub classes: u64,
+    /// Executions of all searches.
+    pub executions: u64,
+    /// Executions of the optimal search beyond one per class; costly alternatives have some.
+    pub surplus: u64,
+}
+
+/// All that a search found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) executions: u64,
+    pub(crate) traces: u64,
+    pub(crate) diverged: u64,
+    pub(crate) classes: FxHashSet<u64>,
+    pub(crate) finals: FxHashSet<u64>,
+}
+
+/// Searches to the end.
+pub(crate) fn explore(program: &Program, options: Options) -> Found {
+    let mut toy = Toy::new(program.clone());
+    let mut search = Search::new(options);
+    let mut trace = Trace::default();
+    let (mut classes, mut finals) = (FxHashSet::default(), FxHashSet::default());
+    while let Some(order) = search.next() {
+        toy.run(order.plan, order.guide, &mut trace);
+        let learned = search.learn(&trace);
+        classes.insert(learned.signature);
+        finals.insert(toy.final_state);
+    }
+    let stats = search.stats();
+    Found { executions: stats.executions, traces: stats.traces, diverged: stats.diverged, classes, finals }
+}
+
+/// The default options with other priorities.
+pub(crate) fn by(priorities: &str) -> Options {
+    let priority = priority::parse(priorities).unwrap_or_default();
+    Options { priority, ..Options::default() }
+}
+
+/// Compares the optimal search in all orders with brute force.
+pub(crate) fn compare(seed: u64, family: Family, budget: Budget) -> Result<Option<Figures>, String> {
+    let program = program(seed, family);
+    let Some(truth) = truth(&program, budget, LARGEST) else {
+        return Ok(None);
+    };
+    if truth.finals != truth.finals_by_state {
+        return Err(format!("{family:?} {seed}: dependence loses states"));
+    }
+    let mut figures = Figures { programs: 1, classes: truth.classes.len() as u64, ..Figures::default() };
+    for order in ORDERS {
+        let found = explore(&program, Options { budget, ..by(order) });
+        verdict(&truth, &found).map_err(|what| format!("{family:?} {seed} by {order}: {what}"))?;
+        figures.executions += found.executions;
+        figures.surplus += found.executions - found.traces;
+    }
+    if budget == Budget::NONE && figures.surplus > 0 {
+        return Err(format!("{family:?} {seed}: {} executions too many", figures.surplus));
+    }
+    Ok(Some(figures))
+}
+
+/// What is wrong with an exploration that should have found everything.
+pub(crate) fn verdict(truth: &Truth, found: &Found) -> Result<(), String> {
+    let missing = truth.classes.keys().filter(|class| !found.classes.contains(class)).count();
+    let invented = found.classes.iter().filter(|class| !truth.classes.contains_key(class)).count();
+    if (missing, invented, found.diverged) != (0, 0, 0) || found.finals != truth.finals {
+        return Err(format!(
+            "of {} classes {missing} are missing, {invented} are invented; {} plans diverged",
+            truth.classes.len(),
+            found.diverged
+        ));
+    }
+    Ok(())
+}
+
+/// Compares `programs` random programs from number `seed` on, in all families, with and without
+/// costly alternatives; every tenth also with a bound.
+///
+/// # Errors
+/// Says which program the search gets wrong.
+pub fn soak(seed: u64, programs: u64) -> Result<Figures, String> {
+    let mut total = Figures::default();
+    for number in seed..seed + programs {
+        let family = FAMILIES[(number % FAMILIES.len() as u64) as usize];
+        let budget = if number % 3 == 0 { Budget::default() } else { Budget::NONE };
+        if let Some(figures) = compare(number, family, budget)? {
+            total.programs += figures.programs;
+            total.classes += figures.classes;
+            total.executions += figures.executions;
+            total.surplus += figures.surplus;
+        }
+        if number % 10 == 0 {
+            bounded(number, family)?;
+        }
+    }
+    Ok(total)
+}
+
+/// Compares bounded search with brute force.
+pub(crate) fn bounded(seed: u64, family: Family) -> Result<(), String> {
+    let program = program(seed, family);
+    let Some(truth) = truth(&program, Budget::default(), LARGEST / 2) else {
+        return Ok(());
+    };
+    for bound in 0..3 {
+        for order in ["dfs", "ss,dpor", "rand:4", "mdpor,pb"] {
+            let options = Options { bound: Some(bound), reduction: Reduction::Optimal, ..by(order) };
+            let found = explore(&program, options);
+            let within = truth.classes.iter().filter(|&(_, &least)| least <= bound);
+            let missing = within.filter(|(class, _)| !found.classes.contains(class)).count();
+            let beyond = found.classes.iter().filter(|class| truth.classes[class] > bound).count();
+            if (missing, beyond, found.diverged) != (0, 0, 0) {
+                return Err(format!(
+                    "{family:?} {seed} bound {bound} by {order}: {missing} classes missing, \
+                     {beyond} beyond the bound, {} plans diverged",
+                    found.diverged
+                ));
+            }
+        }
+    }
+    Ok(())
+}
