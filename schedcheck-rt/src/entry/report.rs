@@ -76,7 +76,9 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Passed | Outcome::Abandoned => String::new(),
         Outcome::Panicked(report) if report.earlier.is_empty() => report.message.clone(),
-        Outcome::Panicked(report) => format!("{}\nbefore that, {}", report.message, report.earlier.join("\n")),
+        Outcome::Panicked(report) => {
+            format!("{}\nbefore that, {}", report.message, report.earlier.join("\n"))
+        }
         Outcome::ExpectationMissed(text) | Outcome::Misuse(text) | Outcome::Crash(text) => text.clone(),
         Outcome::Deadlock(deadlock) if deadlock.lost_wakeup => {
             "lost wake-up: a notification was given before the thread waited, and no other will come"

@@ -135,17 +135,15 @@ fn trace_back(came_from: &FxHashMap<(Cut, u16), u16>, cut: Cut, last: u16) -> Ve
 fn plan(trace: &Trace, history: &History, order: &[ThreadId]) -> Plan {
     let mut plan = Plan { deltas: Vec::new(), prefix: order.len() as StepIndex };
     let mut taken = vec![0; history.threads()];
-    let mut running = None;
     for (step, &thread) in order.iter().enumerate() {
         let executed = history.of_thread(thread)[taken[thread.0 as usize]];
         taken[thread.0 as usize] += 1;
         let event = &trace.events[executed as usize];
         let choice = event.choice();
         // What is forced happens by itself.
-        if !event.forced && (running != Some(thread) || choice.alt != Alt::DEFAULT) {
+        if !event.forced {
             plan.deltas.push(Delta { step: step as StepIndex, choice });
         }
-        running = Some(thread);
     }
     plan
 }

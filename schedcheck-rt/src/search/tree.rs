@@ -216,25 +216,23 @@ impl Tree {
 
     /// What to execute for the last line of `path`.
     ///
-    /// A chain is written as its switches of thread: where the same thread goes on, going on is
-    /// default behaviour.
+    /// A chain is spelled out: whether the same thread going on is default behaviour depends on
+    /// what it is about to do (a yield asks for others).
     pub(super) fn plan(&self, path: &[LineId], plan: &mut Plan) {
         plan.deltas.clear();
         plan.prefix = 0;
         for (depth, &id) in path.iter().enumerate() {
             let line = &self.lines[id as usize];
             let end = path.get(depth + 1).map_or(StepIndex::MAX, |&next| self.start(next));
-            let mut running = None;
             for (offset, edge) in line.chain.iter().enumerate() {
                 let step = line.start + offset as StepIndex;
                 if step >= end {
                     break;
                 }
-                if !edge.barrier && (running != Some(edge.thread) || edge.alt != Alt::DEFAULT) {
+                if !edge.barrier {
                     let choice = Choice { thread: edge.thread, alt: edge.alt };
                     plan.deltas.push(Delta { step, choice });
                 }
-                running = Some(edge.thread);
                 plan.prefix = step + 1;
             }
         }

@@ -22,8 +22,3 @@ pub use once::ONCE_INIT;
 pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-/// The same as [`std::sync::ONCE_INIT`].
-#[deprecated(note = "the `Once::new()` function is now preferred")]
-#[expect(clippy::declare_interior_mutable_const, reason = "as std's")]
-pub const ONCE_INIT: Once = Once::new();

@@ -28,9 +28,7 @@ pub mod sync {
         };
         #[allow(deprecated)]
         pub use schedcheck_rt::facade::sync::atomic::{
-            ATOMIC_BOOL_INIT, ATOMIC_I8_INIT, ATOMIC_I16_INIT, ATOMIC_I32_INIT, ATOMIC_I64_INIT,
-            ATOMIC_ISIZE_INIT, ATOMIC_U8_INIT, ATOMIC_U16_INIT, ATOMIC_U32_INIT, ATOMIC_U64_INIT,
-            ATOMIC_USIZE_INIT, spin_loop_hint,
+            ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, spin_loop_hint,
         };
     }
 
