@@ -457,7 +457,7 @@ impl World {
         self.advance_time(&op, applied.enabler);
         let time = self.threads[self.current].time;
         let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
-        self.threads[self.current].spin.remember(&note, applied.before, step);
+        self.threads[self.current].spin.remember(&note, applied.before, step, spin::is_known(op.kind, &event));
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
