@@ -309,7 +309,7 @@ impl World {
                 thread: thread.id,
                 enabled: ready.enabled,
                 costly_alts: ready.costly,
-                accesses: pending_accesses(&thread.op),
+                accesses: pending_accesses(&thread.op, ready.enabled),
                 site: 0,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
             });
@@ -394,7 +394,7 @@ impl World {
 }
 
 /// The accesses an operation will make, as far as they are known beforehand.
-fn pending_accesses(op: &Op) -> [Access; 2] {
+fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
     let mode = match op.kind {
         Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose => Mode::None,
         Kind::Load | Kind::IsFinished | Kind::Inspect => Mode::Read,
@@ -422,7 +422,7 @@ fn pending_accesses(op: &Op) -> [Access; 2] {
         | Kind::WriteLock
         | Kind::TryWriteLock
         | Kind::WriteUnlock
-        | Kind::Downgrade => return crate::model::rwlock_accesses(op),
+        | Kind::Downgrade => return crate::model::rwlock_accesses(op, enabled),
         Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
             return crate::model::once_accesses(op);
         }

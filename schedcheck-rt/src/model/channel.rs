@@ -277,11 +277,14 @@ impl Channel {
     fn try_receive(&mut self, moment: Moment, head: ObjectId) -> Applied {
         if self.take(moment).is_some() {
             // The receiver has the head for itself: only senders can notice that an item left.
-            let second = match self.capacity {
-                0 | UNBOUNDED => (head, Mode::Write),
-                capacity => (room(head), making_room(capacity)),
+            let applied = match self.capacity {
+                0 | UNBOUNDED => two((tail(head), Mode::Read), (head, Mode::Write)),
+                // The send of this item took the room: that is what it competes with. Later sends
+                // had to wait for it, and must not seem reversible through the tail.
+                1 => Applied::access(room(head), Mode::Release),
+                capacity => two((tail(head), Mode::Read), (room(head), making_room(capacity))),
             };
-            return two((tail(head), Mode::Read), second).result(PASSED_ON);
+            return applied.result(PASSED_ON);
         }
         let answer = if self.senders == 0 { DISCONNECTED } else { NOT_NOW };
         two((tail(head), Mode::Read), (senders(head), Mode::Read)).result(answer)

@@ -24,7 +24,7 @@ pub(crate) use mutex::WOULD_BLOCK;
 pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED, pending_accesses as once_accesses};
 pub use op::{Kind, Op, Site};
 pub(crate) use park::FINISHED;
-pub(crate) use rwlock::{HAS_OFFERS, IN_LINE, pending_accesses as rwlock_accesses};
+pub(crate) use rwlock::{HAS_OFFERS, IN_LINE, NESTED_IN_LINE, pending_accesses as rwlock_accesses};
 
 use crate::search::step::{Access, Alt, BudgetKinds, Mode, NO_STEP, ObjectId, StepIndex, ThreadId};
 
@@ -335,7 +335,7 @@ impl Objects {
     fn apply_rwlock(&mut self, moment: Moment, op: &Op) -> Applied {
         let applied = self.rwlock(op.object).apply(moment, op);
         let shares = match op.kind {
-            Kind::ReadLock => applied.result != IN_LINE,
+            Kind::ReadLock => !matches!(applied.result, IN_LINE | NESTED_IN_LINE),
             Kind::TryReadLock => applied.result != WOULD_BLOCK,
             kind => matches!(kind, Kind::ReadLockInLine | Kind::Downgrade),
         };

@@ -2,7 +2,7 @@
 
 use super::poison::Poison;
 use crate::exec::{Active, ObjectTag, active};
-use crate::model::{HAS_OFFERS, IN_LINE, Kind, ObjectKind, Op, Site, WOULD_BLOCK};
+use crate::model::{HAS_OFFERS, IN_LINE, Kind, NESTED_IN_LINE, ObjectKind, Op, Site, WOULD_BLOCK};
 use crate::search::step::ObjectId;
 use std::panic::Location;
 use std::sync::{PoisonError, TryLockError};
@@ -46,8 +46,10 @@ impl RawRwLock {
     pub(super) fn read(&self, site: Site) -> RawReadGuard<'_> {
         let real = match active() {
             Some(active) => {
-                if self.perform(active, Kind::ReadLock, site) == IN_LINE {
-                    self.perform(active, Kind::ReadLockInLine, site);
+                let answer = self.perform(active, Kind::ReadLock, site);
+                if matches!(answer, IN_LINE | NESTED_IN_LINE) {
+                    let op = Op::new(Kind::ReadLockInLine, self.object(active), site);
+                    active.perform(Op { arg: answer, ..op });
                 }
                 None
             }
