@@ -397,9 +397,9 @@ impl World {
 fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
     let mode = match op.kind {
         Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose => Mode::None,
-        Kind::Load | Kind::IsFinished | Kind::Inspect => Mode::Read,
+        Kind::Load | Kind::IsFinished => Mode::Read,
+        Kind::Inspect | Kind::Adjust => return crate::model::poison_accesses(op),
         Kind::Store
-        | Kind::Adjust
         | Kind::ReadModifyWrite
         | Kind::CompareExchange
         | Kind::CompareExchangeWeak

@@ -199,6 +199,30 @@ impl ObjectKind {
     }
 }
 
+/// The object that stands for the poison flag of a lock: numbered after the lock.
+const fn poison_of(lock: ObjectId) -> ObjectId {
+    ObjectId(lock.0 + 1)
+}
+
+/// How the poison flag of a lock is looked at and cleared. Whoever locks sees the flag, so clearing
+/// it competes with locking.
+pub(crate) fn poison_accesses(op: &Op) -> [Access; 2] {
+    let flag = |mode| Access::new(poison_of(op.object), mode);
+    match op.kind {
+        Kind::Adjust => [Access::new(op.object, Mode::TryAcquire), flag(Mode::Write)],
+        _ => [flag(Mode::Read), Access::NONE],
+    }
+}
+
+/// The accesses of an unlock, which poisons if its parameter is not zero.
+fn unlocked(op: &Op) -> Applied {
+    let mut applied = Applied::access(op.object, Mode::Release);
+    if op.arg != 0 {
+        applied.accesses[1] = Access::new(poison_of(op.object), Mode::Write);
+    }
+    applied
+}
+
 /// All objects of one execution.
 #[derive(Debug, Default)]
 pub struct Objects {
@@ -372,8 +396,7 @@ impl Objects {
         match op.kind {
             Kind::Begin => Applied::LOCAL.enabled_by(op.arg),
             Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn => Applied::LOCAL,
-            Kind::Inspect => Applied::access(op.object, Mode::Read),
-            Kind::Adjust => Applied::access(op.object, Mode::Write),
+            Kind::Inspect | Kind::Adjust => Applied { accesses: poison_accesses(op), ..Applied::LOCAL },
             Kind::Load => Applied::access(op.object, Mode::Read),
             Kind::Store | Kind::ReadModifyWrite | Kind::CompareExchange => {
                 self.memory(op.object).version += 1;

@@ -142,7 +142,7 @@ impl RwLock {
             }
             Kind::WriteUnlock => {
                 self.writer = None;
-                Applied::access(op.object, Mode::Release)
+                super::unlocked(op)
             }
             Kind::Downgrade => {
                 self.writer = None;
@@ -205,7 +205,8 @@ impl RwLock {
     }
 }
 
-/// The object that stands for the writers that wait.
+/// The object that stands for the writers that wait, and for the poison flag, which is looked at as
+/// rarely.
 const fn queue(lock: ObjectId) -> ObjectId {
     ObjectId(lock.0 + 1)
 }

@@ -27,7 +27,7 @@ impl RawMutex {
     }
 
     fn object(&self, active: Active) -> ObjectId {
-        active.object(&self.tag, ObjectKind::Mutex)
+        active.object_with_part(&self.tag, || ObjectKind::Mutex)
     }
 
     fn perform(&self, active: Active, kind: Kind, site: Site) -> u32 {
@@ -119,13 +119,15 @@ impl Drop for RawGuard<'_> {
     #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
-        if !self.was_panicking && std::thread::panicking() {
+        let poisons = !self.was_panicking && std::thread::panicking();
+        if poisons {
             self.raw.poison.set();
         }
         if self.real.is_none()
             && let Some(active) = active()
         {
-            self.raw.perform(active, Kind::Unlock, std::panic::Location::caller());
+            let op = Op::new(Kind::Unlock, self.raw.object(active), std::panic::Location::caller());
+            active.perform(Op { arg: poisons.into(), ..op });
         }
     }
 }

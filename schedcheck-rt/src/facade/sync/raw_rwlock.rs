@@ -138,17 +138,10 @@ impl<'a> RawWriteGuard<'a> {
         self.raw.poison.is_set()
     }
 
-    fn poison_if_panicking(&self) {
-        if !self.was_panicking && std::thread::panicking() {
-            self.raw.poison.set();
-        }
-    }
-
     /// Goes on as a reader, without letting a writer in between.
     #[expect(clippy::incompatible_msrv, reason = "only here, outside an execution, does std's count")]
     #[inline(never)]
     pub(super) fn downgrade(self, site: Site) -> RawReadGuard<'a> {
-        self.poison_if_panicking();
         let mut guard = std::mem::ManuallyDrop::new(self);
         let real = match guard.real.take() {
             Some(real) => Some(std::sync::RwLockWriteGuard::downgrade(real)),
@@ -179,11 +172,15 @@ impl Drop for RawWriteGuard<'_> {
     #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
-        self.poison_if_panicking();
+        let poisons = !self.was_panicking && std::thread::panicking();
+        if poisons {
+            self.raw.poison.set();
+        }
         if self.real.is_none()
             && let Some(active) = active()
         {
-            self.raw.perform(active, Kind::WriteUnlock, Location::caller());
+            let op = Op::new(Kind::WriteUnlock, self.raw.object(active), Location::caller());
+            active.perform(Op { arg: poisons.into(), ..op });
         }
     }
 }
