@@ -120,14 +120,15 @@ impl Drop for RawGuard<'_> {
     #[inline(never)]
     fn drop(&mut self) {
         let poisons = !self.was_panicking && std::thread::panicking();
-        if poisons {
-            self.raw.poison.set();
-        }
         if self.real.is_none()
             && let Some(active) = active()
         {
             let op = Op::new(Kind::Unlock, self.raw.object(active), std::panic::Location::caller());
             active.perform(Op { arg: poisons.into(), ..op });
+        }
+        // After the step that others see it in; the real lock is released later still.
+        if poisons {
+            self.raw.poison.set();
         }
     }
 }
