@@ -96,6 +96,8 @@ pub(crate) struct World {
     pub(crate) image: Option<Image>,
     /// The values of thread-local keys, in the facade's form.
     pub(crate) thread_values: Option<Box<dyn std::any::Any>>,
+    /// What a thread does with its values before it ends.
+    pub(crate) end_of_thread: Option<fn(super::Active)>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
     /// Stacks are cleaned before every execution.
@@ -140,6 +142,7 @@ impl World {
             heap: Heap::new(),
             image: None,
             thread_values: None,
+            end_of_thread: None,
             gated: 0,
             clean_stacks: false,
             compared_unclean: false,
@@ -409,7 +412,7 @@ impl World {
                 thread: thread.id,
                 enabled: ready.enabled,
                 costly_alts: ready.costly,
-                accesses: pending_accesses(&thread.op),
+                accesses: pending_accesses(&thread.op, ready.enabled),
                 site: 0,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
             });
@@ -559,12 +562,12 @@ impl World {
 }
 
 /// The accesses an operation will make, as far as they are known beforehand.
-fn pending_accesses(op: &Op) -> [Access; 2] {
+fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
     let mode = match op.kind {
         Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose => Mode::None,
-        Kind::Load | Kind::IsFinished | Kind::Inspect => Mode::Read,
+        Kind::Load | Kind::IsFinished => Mode::Read,
+        Kind::Inspect | Kind::Adjust => return crate::model::poison_accesses(op),
         Kind::Store
-        | Kind::Adjust
         | Kind::ReadModifyWrite
         | Kind::CompareExchange
         | Kind::CompareExchangeWeak
@@ -591,7 +594,7 @@ fn pending_accesses(op: &Op) -> [Access; 2] {
         | Kind::WriteLock
         | Kind::TryWriteLock
         | Kind::WriteUnlock
-        | Kind::Downgrade => return crate::model::rwlock_accesses(op),
+        | Kind::Downgrade => return crate::model::rwlock_accesses(op, enabled),
         Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
             return crate::model::once_accesses(op);
         }
