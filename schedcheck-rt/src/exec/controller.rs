@@ -460,7 +460,12 @@ impl World {
         self.advance_time(&op, applied.enabler);
         let time = self.threads[self.current].time;
         let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
-        self.threads[self.current].spin.remember(&note, applied.before, step, spin::is_known(op.kind, &event));
+        self.threads[self.current].spin.remember(
+            &note,
+            applied.before,
+            step,
+            spin::is_known(op.kind, &event),
+        );
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
@@ -565,6 +570,8 @@ impl World {
 fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
     let mode = match op.kind {
         Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose => Mode::None,
+        // Being woken is ordered by its enabler alone; giving up is an alternative.
+        Kind::CondvarWake | Kind::FutexSleep => Mode::None,
         Kind::Load | Kind::IsFinished => Mode::Read,
         Kind::Inspect | Kind::Adjust => return crate::model::poison_accesses(op),
         Kind::Store
@@ -573,12 +580,10 @@ fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
         | Kind::CompareExchangeWeak
         | Kind::End
         | Kind::CondvarEnqueue
-        | Kind::CondvarWake
         | Kind::NotifyOne
         | Kind::NotifyAll
         | Kind::CountDown
         | Kind::FutexWait
-        | Kind::FutexSleep
         | Kind::FutexWake => Mode::Write,
         Kind::Join => Mode::Await,
         Kind::Park => Mode::AwaitWrite,
