@@ -165,12 +165,13 @@ impl Active {
 
     /// The number of an object that carries it, given anew in every execution.
     #[inline]
-    pub(crate) fn object(&self, tag: &ObjectTag, kind: ObjectKind) -> ObjectId {
+    pub(crate) fn object(&self, tag: &ObjectTag, kind: impl FnOnce() -> ObjectKind) -> ObjectId {
         let generation = self.world().generation;
         let tagged = tag.0.load(Ordering::Relaxed);
         if (tagged >> 32) as u32 == generation {
             return ObjectId(tagged as u32);
         }
+        let kind = kind();
         let object = self.in_engine(|world| world.born_at(std::ptr::from_ref(tag).addr(), kind));
         tag.0.store(u64::from(generation) << 32 | u64::from(object.0), Ordering::Relaxed);
         object
@@ -241,6 +242,13 @@ impl Active {
         world.threads[world.current].time = now;
     }
 
+    /// What the running thread has to do before it ends.
+    pub(crate) fn before_end_of_thread(&self) {
+        if let Some(end) = self.world().end_of_thread {
+            end(*self);
+        }
+    }
+
     /// The running thread panicked; whoever joins it takes that over with [`Active::panic_heard`].
     pub(crate) fn panicked(&self) {
         let world = self.world();
@@ -255,6 +263,15 @@ impl Active {
 
 fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Runs `section` on behalf of whoever watches the execution, not of the execution itself: what
+/// it allocates outlives the execution. For collecting results from within.
+pub fn outside<R>(section: impl FnOnce() -> R) -> R {
+    match active() {
+        Some(active) => active.in_engine(|_| section()),
+        None => section(),
+    }
 }
 
 /// A number that an object carries: which object of which execution it is.
