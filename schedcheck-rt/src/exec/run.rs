@@ -196,7 +196,7 @@ fn hand_turns_on(active: Active) {
         };
         let thread = &world.threads[slot];
         let outer = world.std_words.enter(thread.std_words, thread.id.0);
-        world.in_user = true;
+        // It resumes inside the engine, which still has to execute what the thread announced.
         let resumed = coroutine.resume();
         let world = active.world();
         world.in_user = false;
@@ -225,7 +225,6 @@ fn started(world: &mut World, slot: Slot, body: Body) -> Coroutine {
     Coroutine::new(stack, move |yielder| {
         let active = super::active().expect("threads run inside an execution");
         let world = active.world();
-        world.in_user = false;
         world.threads[slot].yielder = yielder;
         world.execute();
         world.in_user = true;
