@@ -171,13 +171,16 @@ impl Execution {
 
 /// Runs the test body; `None` if it panicked.
 fn run_body(body: fn() -> TestResult) -> Option<TestResult> {
-    let result = catch_unwind(body).ok();
+    let result = catch_unwind(body);
     if let Some(active) = super::active() {
+        if let Err(payload) = &result {
+            panics::note_passed_on(active, payload.as_ref());
+        }
         active.before_end_of_thread();
         let life = active.life_of(0);
         active.perform(Op::new(Kind::End, life, Location::caller()));
     }
-    result
+    result.ok()
 }
 
 /// Resumes the thread whose turn it is until the execution is over.
