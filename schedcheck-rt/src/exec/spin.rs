@@ -258,6 +258,10 @@ impl World {
                 None => used.push(Used { object: step.object, first_state: step.before, last: step.step }),
             }
         }
+        if used.is_empty() {
+            // It waits for nobody: spin hints in a counting loop, or a loop that never ends.
+            return;
+        }
         let mut opened = NO_STEP;
         let mut changed = false;
         for used in &used {
@@ -276,7 +280,7 @@ impl World {
             return;
         }
         spin.rounds += 1;
-        self.compared_unclean |= !self.clean_stacks;
+        self.compares_stacks = true;
         let exact = spin.is_as_before(op, frame, base);
         if exact || (yields && spin.rounds > ROUNDS) {
             self.spin_bound_reached |= !exact;
