@@ -586,6 +586,8 @@ fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
         | Kind::CountDown
         | Kind::FutexWait
         | Kind::FutexWake => Mode::Write,
+        // The end it waited for is over, and no other will come.
+        Kind::Join if enabled => Mode::None,
         Kind::Join => Mode::Await,
         Kind::Park => Mode::AwaitWrite,
         Kind::Unpark | Kind::CountUp => Mode::Mark,
