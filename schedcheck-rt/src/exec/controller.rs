@@ -520,7 +520,7 @@ impl World {
         }
         let object = event.accesses[0].object;
         self.objects.set_value(object, after.unwrap_or(before));
-        self.threads[self.current].spin.found(before);
+        self.threads[self.current].spin.found(before, after.unwrap_or(before));
     }
 
     /// The operation just executed was a CAS that wanted `expected`.
