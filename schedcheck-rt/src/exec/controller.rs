@@ -16,8 +16,8 @@ use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
 use crate::search::step::{
-    Access, Alt, BudgetKind, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId, Pending,
-    ReadsWhen, StepIndex, ThreadId, Trace,
+    Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
+    Pending, ReadsWhen, StepIndex, ThreadId, Trace,
 };
 
 /// Position of a thread in the current execution, by order of creation.
@@ -520,12 +520,16 @@ impl World {
         self.threads[self.current].spin.found(before, after.unwrap_or(before));
     }
 
-    /// The operation just executed was a CAS that wanted `expected`.
+    /// The operation just executed was a CAS that wanted `expected` and found `before`.
     #[inline]
-    pub(crate) fn executed_cas(&mut self, expected: u64) {
+    pub(crate) fn executed_cas(&mut self, before: u64, expected: u64) {
         let event = self.trace.events.last_mut().expect("an operation was executed");
         event.reads_when = ReadsWhen::StateIsNot(expected);
         event.full_mode = Mode::Write;
+        if before != expected {
+            // Failing for no reason would look the same.
+            event.costly_alts = BudgetKinds::NONE;
+        }
     }
 
     /// The operation just executed was one that others can tell the order of.
@@ -579,6 +583,8 @@ fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
         | Kind::CountDown
         | Kind::FutexWait
         | Kind::FutexWake => Mode::Write,
+        // The end it waited for is over, and no other will come.
+        Kind::Join if enabled => Mode::None,
         Kind::Join => Mode::Await,
         Kind::Park => Mode::AwaitWrite,
         Kind::Unpark | Kind::CountUp => Mode::Mark,

@@ -268,6 +268,10 @@ impl World {
                 }),
             }
         }
+        if used.is_empty() {
+            // It waits for nobody: spin hints in a counting loop, or a loop that never ends.
+            return;
+        }
         if used.iter().any(|used| used.left != used.found) {
             self.threads[self.running].spin.forget_state();
             return;
@@ -289,13 +293,11 @@ impl World {
 
     /// The first step after `last` with which somebody changed `object`.
     fn first_change(&self, object: ObjectId, last: StepIndex) -> Option<StepIndex> {
-        let later = self.trace.events.iter().zip(0..).skip(last as usize + 1);
-        later
-            .filter(|(event, _)| {
-                event.accesses.iter().any(|access| access.object == object && changes(access.mode))
-            })
-            .map(|(_, step)| step)
-            .next()
+        let mut later = self.trace.events[last as usize + 1..].iter().zip(last + 1..);
+        let changed = later.find(|(event, _)| {
+            event.accesses.iter().any(|access| access.object == object && changes(access.mode))
+        });
+        changed.map(|(_, step)| step)
     }
 
     /// Tells gated threads that `object` was changed by `step`.
