@@ -7,18 +7,23 @@ use super::settings::Settings;
 use super::stdio::Channel;
 use crate::exec::outcome::{Divergence, Outcome};
 use crate::exec::{Execution, Test};
+use crate::search::shrink::minimise;
 use crate::search::step::{End, Model, Plan, Trace};
-use crate::search::{Options, Reduction, Search, priority};
+use crate::search::{Options, Search, priority};
 use crate::wire::json::Object;
 use crate::wire::request::Request;
 use std::time::{Duration, Instant};
+
+/// Random executions at the beginning, whose races feed the search.
+const SEED_RUNS: u32 = 0;
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
 
 /// Explores the schedules of `test` and reports on `channel`.
 pub(super) fn explore(test: Test, settings: &Settings, request: &Request, channel: &Channel) {
-    channel.send(Object::new().text("event", "started"));
+    let limit = settings.max_time.as_millis() as u64;
+    channel.send(Object::new().text("event", "started").number("max_time_ms", limit));
     let mut run = Run::new(test, settings, request, channel);
     let finished = run.search();
     channel.send(finished);
@@ -63,10 +68,10 @@ impl<'a> Run<'a> {
         let mut executions = 0;
         loop {
             if self.out_of_budget(executions) {
-                return report::passed(&self.figures(false));
+                return self.nothing_failed(false);
             }
             let Some(order) = self.search.next() else {
-                return report::passed(&self.figures(true));
+                return self.nothing_failed(true);
             };
             executions += 1;
             self.words.figures.executions = executions;
@@ -76,8 +81,7 @@ impl<'a> Run<'a> {
             self.execution.run(order.plan, order.guide, &mut trace);
             match trace.end {
                 End::Failed | End::Diverged(_) => {
-                    let plan = Plan::repeating(&trace);
-                    return self.report(&plan, &mut trace);
+                    return self.failed(&mut trace);
                 }
                 End::Passed | End::Stopped => {
                     self.search.learn(&trace);
@@ -109,8 +113,8 @@ impl<'a> Run<'a> {
             .number("executions", stats.executions)
             .number("traces", stats.traces)
             .number("pending", stats.pending as u64)
-            .fraction("estimate", None)
-            .number("bound_done", None)
+            .fraction("estimate", stats.estimate)
+            .number("bound_done", stats.bound_done.map(u64::from))
             .number("elapsed_ms", self.started.elapsed().as_millis() as u64)
             .number("peak_pending", stats.peak_pending as u64)
             .number("peak_bytes", stats.peak_bytes as u64);
@@ -124,53 +128,93 @@ impl<'a> Run<'a> {
             traces: stats.traces,
             complete,
             bound: self.settings.bound,
-            bound_done: None,
+            bound_done: stats.bound_done,
             elapsed: self.started.elapsed(),
             peak_pending: stats.peak_pending as u64,
             peak_bytes: stats.peak_bytes as u64,
-            coverage: self.settings.coverage(complete, None),
+            coverage: self.settings.coverage(complete, stats.bound_done, self.execution.spin_bound_reached()),
         }
     }
 
-    /// Executes a failing schedule again, capturing what it prints: a failure that does not come
-    /// back is not reported as one.
-    fn report(&mut self, plan: &Plan, trace: &mut Trace) -> Object {
+    /// Executes a failing schedule again in its simplest form, capturing what it prints: a failure
+    /// that does not come back is not reported as one.
+    fn report(&mut self, trace: &mut Trace) -> Object {
         let first = self.execution.outcome().clone();
-        let first_print = self.execution.view_now(plan).fingerprint;
         let figures = self.figures(false);
         if matches!(first, Outcome::Diverged(_)) {
             return report::finished(&self.execution, &first, &figures, "");
         }
-        let execution = &mut self.execution;
-        let ((), output) = self.channel.captured(|| execution.run(plan, None, trace));
-        let again = self.execution.outcome().clone();
-        let second_print = self.execution.view_now(plan).fingerprint;
-        if again.word() == first.word() && first_print == second_print {
-            return report::finished(&self.execution, &again, &figures, &output);
+        self.execution.report_executions();
+        let found = Plan::repeating(trace);
+        if let Some((simplest, _)) = minimise(trace)
+            && let Some(event) = self.repeat(&simplest, &first, trace, &figures)
+        {
+            return event;
         }
+        if let Some(event) = self.repeat(&found, &first, trace, &figures) {
+            return event;
+        }
+        let again = self.execution.outcome().word();
         let outcome = Outcome::Diverged(Divergence {
             step: trace.events.len() as u32,
             expected: format!("the schedule ended as {}", first.word()),
-            found: format!("executed again it ended as {}", again.word()),
+            found: format!("executed again it ended as {again}"),
         });
-        report::finished(&self.execution, &outcome, &figures, &output)
+        report::finished(&self.execution, &outcome, &figures, "")
+    }
+
+    /// The event of `plan`, if it fails as `first` did, twice, with the same steps.
+    fn repeat(
+        &mut self,
+        plan: &Plan,
+        first: &Outcome,
+        trace: &mut Trace,
+        figures: &Figures,
+    ) -> Option<Object> {
+        let execution = &mut self.execution;
+        execution.run(plan, None, trace);
+        let fingerprint = execution.view().fingerprint;
+        let ((), output) = self.channel.captured(|| execution.run(plan, None, trace));
+        let again = execution.outcome().clone();
+        (again.word() == first.word() && execution.view().fingerprint == fingerprint)
+            .then(|| report::finished(execution, &again, figures, &output))
+    }
+
+    /// The verdict on an execution that failed.
+    fn failed(&mut self, trace: &mut Trace) -> Object {
+        if self.settings.expect.as_deref() == Some(self.execution.outcome().word()) {
+            let mut figures = self.figures(false);
+            figures.coverage = format!("found the expected {}", self.execution.outcome().word());
+            return report::passed(&figures);
+        }
+        self.report(trace)
+    }
+
+    /// The verdict when nothing failed.
+    fn nothing_failed(&self, complete: bool) -> Object {
+        let figures = self.figures(complete);
+        match &self.settings.expect {
+            Some(expected) if complete => report::unexpected_pass(&figures, expected),
+            _ => report::passed(&figures),
+        }
     }
 }
 
 impl Settings {
     fn options(&self) -> Options {
         Options {
-            priority: priority::parse(&self.priority).unwrap_or_default(),
+            priority: priority::parse(&self.priority).expect("checked when it was set"),
             bound: self.bound,
-            reduction: Reduction::default(),
+            reduction: self.reduction,
             budget: self.budget,
             seed: self.seed,
+            seed_runs: SEED_RUNS,
             ..Options::default()
         }
     }
 
     /// What a pass means, in a sentence.
-    fn coverage(&self, complete: bool, bound_done: Option<u32>) -> String {
+    fn coverage(&self, complete: bool, bound_done: Option<u32>, spin_bound_reached: bool) -> String {
         let schedules = match (complete, self.bound, bound_done) {
             (true, None, _) => "all schedules".to_owned(),
             (true, Some(bound), _) => format!("all schedules with at most {bound} preemptions"),
@@ -180,9 +224,19 @@ impl Settings {
             (false, _, None) => "some schedules".to_owned(),
         };
         let budget = self.budget;
-        format!(
-            "{schedules} (with at most {} spurious wake-ups, {} early time-outs, {} spurious CAS failures each)",
-            budget.spurious, budget.timeouts, budget.weak_failures
-        )
+        let mut limits = vec![
+            counted(budget.spurious, "spurious wake-up"),
+            counted(budget.timeouts, "early time-out"),
+            counted(budget.weak_failures, "spurious CAS failure"),
+        ];
+        if spin_bound_reached {
+            limits.push("few idle rounds of loops that count them".to_owned());
+        }
+        format!("{schedules} (each with at most {})", limits.join(", "))
     }
+}
+
+fn counted(number: u16, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
 }

@@ -14,7 +14,7 @@ pub(super) fn replay(test: Test, settings: &Settings, request: &Request, channel
     channel.send(Object::new().text("event", "started"));
     let mut execution = Execution::new(test, settings.max_steps);
     execution.take_over_process();
-    execution.keep_views = true;
+    execution.report_executions();
     let figures = Figures { executions: 1, traces: 1, ..Figures::default() };
     let plan = match plan(&mut execution, request) {
         Ok(plan) => plan,
@@ -27,7 +27,6 @@ pub(super) fn replay(test: Test, settings: &Settings, request: &Request, channel
     let mut trace = Trace::default();
     let ((), output) = channel.captured(|| execution.run(&plan, None, &mut trace));
     let outcome = execution.outcome().clone();
-    execution.view_now(&plan);
     let outcome = match (&outcome, stale(&execution, request)) {
         (Outcome::Diverged(_), _) | (_, None) => outcome,
         (_, Some(divergence)) => Outcome::Diverged(divergence),

@@ -41,6 +41,13 @@ pub(super) fn passed(figures: &Figures) -> Object {
     figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", "null")
 }
 
+/// The event of an exploration that was to find something and did not.
+pub(super) fn unexpected_pass(figures: &Figures, expected: &str) -> Object {
+    let message = format!("expected to find a {expected}, but every schedule passed");
+    let event = Object::new().text("event", "finished").text("outcome", "panic").text("message", &message);
+    figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", "null")
+}
+
 /// The event of an execution that is reported. Its trace is the one `execution` still holds.
 pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figures, output: &str) -> Object {
     let view = execution.view();

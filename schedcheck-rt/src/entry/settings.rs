@@ -1,16 +1,19 @@
 //! The options of one exploration: the command line over the attribute over the config file.
 
 use super::bad_option;
+use crate::search::Reduction;
+use crate::search::priority;
 use crate::search::step::Budget;
 use crate::wire::request::{BadRequest, Request};
 use std::time::Duration;
 
 /// Everything that can be set about an exploration.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Settings {
+    /// A list that `priority::parse` takes.
     pub(super) priority: String,
     pub(super) bound: Option<u32>,
-    pub(super) reduction: String,
+    pub(super) reduction: Reduction,
     pub(super) max_time: Duration,
     pub(super) max_executions: Option<u64>,
     pub(super) max_steps: u32,
@@ -24,7 +27,7 @@ impl Default for Settings {
         Settings {
             priority: "mdpor,pb".to_owned(),
             bound: None,
-            reduction: "optimal".to_owned(),
+            reduction: Reduction::Optimal,
             max_time: Duration::from_secs(60),
             max_executions: None,
             max_steps: 20_000,
@@ -56,9 +59,12 @@ impl Settings {
             value.parse().map_err(|_| bad_option(name, value))
         }
         match name {
-            "priority" => value.clone_into(&mut self.priority),
+            "priority" => {
+                priority::parse(value).map_err(BadRequest::new)?;
+                value.clone_into(&mut self.priority);
+            }
             "bound" => self.bound = Some(parse(name, value)?),
-            "reduction" => value.clone_into(&mut self.reduction),
+            "reduction" => self.reduction = reduction(value).ok_or_else(|| bad_option(name, value))?,
             "max-time-ms" => self.max_time = Duration::from_millis(parse(name, value)?),
             "max-time" => self.max_time = duration(value).ok_or_else(|| bad_option(name, value))?,
             "max-executions" => self.max_executions = Some(parse(name, value)?),
@@ -73,6 +79,16 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+fn reduction(name: &str) -> Option<Reduction> {
+    Some(match name {
+        "optimal" => Reduction::Optimal,
+        "source" => Reduction::Source,
+        "classic" => Reduction::Classic,
+        "none" => Reduction::None,
+        _ => return None,
+    })
 }
 
 /// `a=1;b=2` as pairs.

@@ -34,6 +34,13 @@ pub(crate) enum Turn {
     Stop,
 }
 
+/// What happens where nothing else is asked for.
+struct DefaultTurn {
+    slot: Slot,
+    alt: Alt,
+    forced: bool,
+}
+
 /// Where a step stands and what it was, for reports.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StepNote {
@@ -75,6 +82,9 @@ pub(crate) struct World {
     pub(crate) max_steps: u32,
     deltas: Vec<Delta>,
     next_delta: usize,
+    /// Whether to find out which of them default behaviour would not have made by itself, and those.
+    pub(crate) keep_needed: bool,
+    pub(crate) needed: Vec<Delta>,
     prefix: StepIndex,
     guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
@@ -121,6 +131,8 @@ impl World {
             max_steps,
             deltas: Vec::new(),
             next_delta: 0,
+            keep_needed: false,
+            needed: Vec::new(),
             prefix: 0,
             guide: None,
             views: Vec::new(),
@@ -149,6 +161,7 @@ impl World {
         self.notes.clear();
         self.panics.clear();
         self.outcome = None;
+        self.needed.clear();
         self.deltas.clear();
         self.deltas.extend_from_slice(deltas);
         self.next_delta = 0;
@@ -160,6 +173,11 @@ impl World {
         self.alt = Alt::DEFAULT;
         self.forced = false;
         self.previous_enabled = false;
+    }
+
+    /// The decisions this execution was to follow.
+    pub(crate) fn plan(&self) -> &[Delta] {
+        &self.deltas
     }
 
     /// Adds a thread that will run `body`. The first one is the body of the test.
@@ -182,6 +200,7 @@ impl World {
             ended: false,
             children: 0,
             channels: 0,
+            sleeps_after_end: 0,
             name,
             coroutine: None,
             yielder: std::ptr::null(),
@@ -198,10 +217,18 @@ impl World {
 
     fn ready(&self, slot: Slot) -> Ready {
         let thread = &self.threads[slot];
-        if thread.ended || (self.gated > 0 && self.is_gated(slot)) {
+        if thread.ended || (self.gated > 0 && self.is_gated(slot)) || self.sleeps_on(thread) {
             return Ready::when(false);
         }
         self.objects.ready(thread.id, &thread.op)
+    }
+
+    /// A thread that sleeps again and again after the test is done is left asleep: it would go on
+    /// for ever (CHESS 2.1).
+    #[inline]
+    fn sleeps_on(&self, thread: &Thread) -> bool {
+        const SLEEPS: u32 = 2;
+        thread.op.kind == Kind::Sleep && self.threads[0].ended && thread.sleeps_after_end >= SLEEPS
     }
 
     /// Whether the thread in `slot` could go on.
@@ -233,17 +260,19 @@ impl World {
             self.outcome.get_or_insert(Outcome::Livelock { steps: self.max_steps });
             return false;
         }
-        let running = self.current;
-        let running_ready = self.ready(running).enabled;
         // A thread that yields asks for others to go first: switching away is no preemption.
-        let yields = matches!(self.threads[running].op.kind, Kind::Yield | Kind::Sleep);
-        self.previous_enabled = running_ready && !yields;
+        let yields = matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
+        self.previous_enabled = !yields && self.ready(self.current).enabled;
         self.forced = false;
         if let Some(delta) = self.deltas.get(self.next_delta)
             && delta.step == step
         {
             self.next_delta += 1;
-            return self.follow(step, delta.choice);
+            let choice = delta.choice;
+            if self.keep_needed {
+                self.note_if_needed(step, choice);
+            }
+            return self.follow(step, choice);
         }
         if step >= self.prefix
             && let Some(guide) = self.guide
@@ -257,46 +286,58 @@ impl World {
                 }
             }
         }
-        self.alt = Alt::DEFAULT;
-        if running_ready && !yields {
+        if self.previous_enabled {
+            self.alt = Alt::DEFAULT;
             return true;
         }
-        self.default_switch(running, running_ready)
+        let Some(turn) = self.default_turn() else {
+            self.finish_quiescent();
+            return false;
+        };
+        self.current = turn.slot;
+        self.alt = turn.alt;
+        self.forced = turn.forced;
+        true
     }
 
-    /// The running thread blocks, ended or yields: the first enabled thread goes on. After a yield
-    /// the search for it starts behind the yielding thread, so that all get their turn.
-    fn default_switch(&mut self, running: Slot, running_ready: bool) -> bool {
+    /// Notes a decision of the plan that default behaviour would not have made.
+    fn note_if_needed(&mut self, step: StepIndex, choice: Choice) {
+        let default = self.default_turn().filter(|turn| !turn.forced);
+        let default = default.map(|turn| Choice { thread: self.threads[turn.slot].id, alt: turn.alt });
+        if default != Some(choice) {
+            self.needed.push(Delta { step, choice });
+        }
+    }
+
+    /// Default behaviour: the running thread goes on. If it blocks, ended or yields, the first
+    /// enabled thread does; after a yield the search for it starts behind the yielding thread, so
+    /// that all get their turn. If none is enabled, a timed wait gives up, or a gated thread gets
+    /// through.
+    fn default_turn(&self) -> Option<DefaultTurn> {
+        let by_choice = |slot| DefaultTurn { slot, alt: Alt::DEFAULT, forced: false };
+        if self.previous_enabled {
+            return Some(by_choice(self.current));
+        }
         let count = self.threads.len();
-        let first = if running_ready { running + 1 } else { 0 };
-        let next = (0..count).map(|offset| (first + offset) % count).find(|slot| self.ready(*slot).enabled);
-        if let Some(next) = next {
-            self.current = next;
-            return true;
+        let first = if self.ready(self.current).enabled { self.current + 1 } else { 0 };
+        let mut in_turn = (0..count).map(|offset| (first + offset) % count);
+        if let Some(slot) = in_turn.find(|slot| self.ready(*slot).enabled) {
+            return Some(by_choice(slot));
         }
-        if let Some(next) = self.earliest_deadline() {
-            self.current = next;
-            self.alt = Alt::TIMEOUT;
-            self.forced = true;
-            return true;
+        if self.threads[0].ended {
+            // Workers that only wait for time to pass, or go round in a loop, do not keep a finished
+            // test alive.
+            return None;
         }
-        if !self.threads[0].ended
-            && let Some(next) = (0..count).find(|slot| self.is_gated(*slot))
-        {
-            self.current = next;
-            self.forced = true;
-            return true;
+        if let Some(slot) = self.earliest_deadline() {
+            return Some(DefaultTurn { slot, alt: Alt::TIMEOUT, forced: true });
         }
-        self.finish_quiescent();
-        false
+        let slot = (0..count).find(|slot| self.is_gated(*slot))?;
+        Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
     }
 
     /// The timed wait that gives up first when nothing else can happen.
     fn earliest_deadline(&self) -> Option<Slot> {
-        if self.threads[0].ended {
-            // Workers that only wait for time to pass do not keep a finished test alive.
-            return None;
-        }
         (0..self.threads.len())
             .filter(|slot| self.ready(*slot).costly.contains(BudgetKind::Timeout))
             .min_by_key(|slot| self.threads[*slot].op.deadline)
@@ -416,8 +457,11 @@ impl World {
         self.advance_time(&op, applied.enabler);
         let time = self.threads[self.current].time;
         let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
-        self.threads[self.current].spin.remember(&note, applied.before, step);
+        self.threads[self.current].spin.remember(&note, applied.before, step, spin::is_known(op.kind, &event));
         self.notes.push(note);
+        if op.kind == Kind::Sleep && self.threads[0].ended {
+            self.threads[self.current].sleeps_after_end += 1;
+        }
         self.announce_change(step);
         if let Some(guide) = self.guide {
             // SAFETY: as in `ask`.

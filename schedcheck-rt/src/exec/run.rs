@@ -46,7 +46,7 @@ pub struct Execution {
     /// The thread of the system that executed last.
     system_thread: Option<std::thread::ThreadId>,
     /// Keep the view also of executions that pass.
-    pub(crate) keep_views: bool,
+    keep_views: bool,
 }
 
 impl std::fmt::Debug for Execution {
@@ -87,10 +87,11 @@ impl Execution {
         &self.world
     }
 
-    /// The view of the last execution, which followed `plan`.
-    pub(crate) fn view_now(&mut self, plan: &Plan) -> &View {
-        plan.deltas.clone_into(&mut self.view.deltas);
-        &self.view
+    /// From now on, executions are for a report: their views are kept, with just those decisions
+    /// of their plan that default behaviour would not have made.
+    pub(crate) fn report_executions(&mut self) {
+        self.keep_views = true;
+        self.world.keep_needed = true;
     }
 
     /// The thread with this path.
@@ -98,10 +99,15 @@ impl Execution {
         self.world.names.parse(path)
     }
 
+    /// Whether a loop was cut although its state did not repeat.
+    pub(crate) fn spin_bound_reached(&self) -> bool {
+        self.world.spin_bound_reached
+    }
+
     /// From a signal handler: the engine has the word, and the execution ends where it is.
     pub(crate) fn leave_user_code(&mut self) {
         self.world.in_user = false;
-        self.view = view::collect(&self.world, &[]);
+        self.view = view::collect(&self.world);
         WORLD.set(std::ptr::null_mut());
     }
 
@@ -312,7 +318,7 @@ impl Model for Execution {
         self.world.trace.end = end;
         self.world.keep_pending();
         if !matches!(end, End::Passed | End::Stopped) || self.keep_views {
-            self.view = view::collect(&self.world, &plan.deltas);
+            self.view = view::collect(&self.world);
         }
         self.tear_down();
         std::mem::swap(&mut self.world.trace, trace);

@@ -10,9 +10,14 @@
 //! They differ from those that remain only by repetitions of a cycle of states, so they reach no
 //! state that the others do not.
 //!
+//! Only rounds of operations whose effect on their objects is known count: reads, yields, and
+//! operations on atomics, mutexes and reader-writer locks, whose states are compared. Anything else
+//! (a spawn, a message, a notification that woke somebody) is progress.
+//!
 //! A loop whose stack differs from round to round (it counts its rounds, or reads the clock) is
-//! gated after [`ROUNDS`] rounds without a change: fairness as in CHESS, a bound that the coverage
-//! statement names. A gated thread gets its turn again when nothing else can run, so bounded loops
+//! gated after [`ROUNDS`] rounds without a change, if it yields, sleeps or gives a spin hint: a
+//! thread does that when it can do nothing else (the good samaritan of CHESS). This bound is named
+//! in the coverage statement. A gated thread gets its turn again when nothing else can run, so bounded loops
 //! come to their end; one that goes on to the step limit is a livelock.
 //!
 //! Not seen without memory instrumentation: a loop that counts its rounds in plain memory outside
@@ -20,7 +25,7 @@
 
 use super::controller::{StepNote, World};
 use crate::model::{Kind, Op, Site};
-use crate::search::step::{Mode, NO_STEP, ObjectId, StepIndex};
+use crate::search::step::{Event, Mode, NO_STEP, ObjectId, StepIndex};
 
 /// Rounds of a counting loop that are explored without a change from outside.
 const ROUNDS: u32 = 4;
@@ -118,9 +123,14 @@ impl Spin {
         1 << ((std::ptr::from_ref(site).addr() >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
     }
 
-    /// Remembers a step that was executed.
+    /// Remembers a step that was executed; `known`: what it did to its object shows in the state.
     #[inline]
-    pub(crate) fn remember(&mut self, note: &StepNote, before: u64, step: StepIndex) {
+    pub(crate) fn remember(&mut self, note: &StepNote, before: u64, step: StepIndex, known: bool) {
+        if !known {
+            self.count = 0;
+            self.sites = 0;
+            return;
+        }
         self.sites |= Self::bit(note.site);
         let step = Remembered { kind: note.kind, object: note.object, site: note.site, before, step };
         self.steps[self.count % MEMORY] = Some(step);
@@ -186,6 +196,32 @@ impl Spin {
     }
 }
 
+/// Whether what a step does shows in the state of its objects.
+#[inline]
+pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
+    match kind {
+        Kind::Load
+        | Kind::Store
+        | Kind::ReadModifyWrite
+        | Kind::CompareExchange
+        | Kind::CompareExchangeWeak
+        | Kind::Lock
+        | Kind::TryLock
+        | Kind::Unlock
+        | Kind::ReadLock
+        | Kind::TryReadLock
+        | Kind::ReadUnlock
+        | Kind::WriteLock
+        | Kind::TryWriteLock
+        | Kind::WriteUnlock
+        | Kind::Yield
+        | Kind::Sleep
+        | Kind::Fence => true,
+        Kind::Spawn | Kind::Begin | Kind::End | Kind::Choose => false,
+        _ => event.accesses.iter().all(|access| !changes(access.mode)),
+    }
+}
+
 /// An object that a round used.
 struct Used {
     object: ObjectId,
@@ -211,7 +247,12 @@ impl World {
     pub(crate) fn consider_loop(&mut self, op: &Op, frame: &Frame) {
         let Some(round) = self.threads[self.running].spin.round(op) else { return };
         let mut used: Vec<Used> = Vec::new();
-        for step in round.filter(|step| step.object != ObjectId::NONE) {
+        let mut yields = false;
+        for step in round {
+            yields |= matches!(step.kind, Kind::Yield | Kind::Sleep);
+            if step.object == ObjectId::NONE {
+                continue;
+            }
             match used.iter_mut().find(|used| used.object == step.object) {
                 Some(used) => used.last = step.step,
                 None => used.push(Used { object: step.object, first_state: step.before, last: step.step }),
@@ -237,7 +278,7 @@ impl World {
         spin.rounds += 1;
         self.compared_unclean |= !self.clean_stacks;
         let exact = spin.is_as_before(op, frame, base);
-        if exact || spin.rounds > ROUNDS {
+        if exact || (yields && spin.rounds > ROUNDS) {
             self.spin_bound_reached |= !exact;
             let objects = used.into_iter().map(|used| used.object).collect();
             spin.gate = Gate { closed: true, objects, opened };

@@ -26,6 +26,8 @@ pub(crate) struct Thread {
     pub(crate) children: u32,
     /// How many channels it has made.
     pub(crate) channels: usize,
+    /// How often it slept after the test was done.
+    pub(crate) sleeps_after_end: u32,
     /// Given by the user.
     pub(crate) name: Option<String>,
     /// Its stack and registers while it is suspended.

@@ -70,7 +70,7 @@ impl Execution {
 }
 
 /// Collects the view of the execution in `world`, before it is torn down.
-pub(crate) fn collect(world: &World, deltas: &[Delta]) -> View {
+pub(crate) fn collect(world: &World) -> View {
     let threads: Vec<ThreadView> = (0..world.threads.len()).map(|slot| thread_view(world, slot)).collect();
     let slot_of = |id: ThreadId| world.threads.iter().position(|thread| thread.id == id);
     let mut steps = Vec::with_capacity(world.notes.len());
@@ -91,7 +91,13 @@ pub(crate) fn collect(world: &World, deltas: &[Delta]) -> View {
         .filter(|slot| !world.threads[*slot].ended && !world.is_enabled(*slot))
         .map(|slot| blocked_view(world, slot))
         .collect();
-    View { fingerprint: fingerprint(world), deltas: deltas.to_vec(), threads, steps, blocked }
+    View {
+        fingerprint: fingerprint(world),
+        deltas: if world.keep_needed { world.needed.clone() } else { world.plan().to_vec() },
+        threads,
+        steps,
+        blocked,
+    }
 }
 
 fn thread_view(world: &World, slot: Slot) -> ThreadView {
