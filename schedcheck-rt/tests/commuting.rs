@@ -7,6 +7,7 @@ use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::sync::mpsc::{channel, sync_channel};
 use schedcheck_rt::facade::sync::{Condvar, Mutex, Once, RwLock};
 use schedcheck_rt::facade::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 use support::exhaust::{Summary, exhaust, exhaust_within, report};
@@ -29,14 +30,13 @@ fn mutex_and_try_lock() {
 }
 
 #[test]
-fn three_threads_with_two_locks_each() {
+fn two_threads_with_two_locks_each() {
     let summary = exhaust(|| {
         let lock = Mutex::new(());
         thread::scope(|scope| {
-            scope.spawn(|| [(); 2].map(|()| drop(lock.lock())));
-            for _ in 0..2 {
-                drop(lock.lock());
-            }
+            let lock_twice = || (0..2).for_each(|_| drop(lock.lock()));
+            scope.spawn(lock_twice);
+            lock_twice();
         });
         Ok(())
     });
@@ -191,4 +191,26 @@ fn readers_writers_and_nesting() {
         Ok(())
     });
     assert_eq!(outcomes(&summary), ["(0, 0)", "(1, 1)", "(2, 2)", "deadlock"]);
+}
+
+#[test]
+fn poison_is_seen_and_cleared_in_every_order() {
+    let summary = exhaust(|| {
+        let locks = (Mutex::new(()), RwLock::new(()));
+        thread::scope(|scope| {
+            let poisons = scope.spawn(|| {
+                let _ = catch_unwind(AssertUnwindSafe(|| {
+                    let _guard = locks.1.write();
+                    resume_unwind(Box::new(()));
+                }));
+            });
+            let seen = locks.1.is_poisoned();
+            poisons.join().unwrap();
+            scope.spawn(|| locks.1.clear_poison());
+            assert!(locks.0.lock().is_ok());
+            report((seen, locks.1.read().is_err(), locks.1.is_poisoned()));
+        });
+        Ok(())
+    });
+    assert_eq!(summary.results.len(), 6, "{summary:?}");
 }

@@ -2,14 +2,12 @@
 
 mod support;
 
-use schedcheck_rt::exec::outcome::Outcome;
 use schedcheck_rt::facade::sync::{Mutex, RwLock, RwLockWriteGuard, mpsc};
 use schedcheck_rt::facade::thread;
-use schedcheck_rt::search::step::Alt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, TryLockError};
 use support::exhaust::{exhaust, report};
-use support::{alone, execute, passes, promised};
+use support::{alone, passes, promised};
 
 #[test]
 fn readers_share_and_a_writer_is_alone() {
@@ -117,12 +115,8 @@ fn nested_reads_around_a_write() -> Result<(), String> {
 #[test]
 fn a_nested_read_behind_a_waiting_writer_may_deadlock() {
     let trace = passes(nested_reads_around_a_write, &[]);
-    let inner = trace.events.iter().position(|event| event.free_alts == 2).expect("an offer") as u32;
-    let thread_1_begins = (inner, 1, Alt::DEFAULT);
-    let in_line = (inner + 2, 0, Alt(1));
-    let (_, outcome) = execute(nested_reads_around_a_write, &[thread_1_begins, in_line]);
-    let requested_only = matches!(outcome, Outcome::Diverged(_) | Outcome::Deadlock(_));
-    assert!(requested_only, "{outcome:?}");
+    let offers: Vec<_> = trace.events.iter().map(|event| event.free_alts).filter(|alts| *alts > 0).collect();
+    assert_eq!(offers, [2], "the inner read may stand in line");
     let results = exhaust(nested_reads_around_a_write).results;
     assert!(results.contains("deadlock") && results.len() == 2, "{results:?}");
 }

@@ -96,6 +96,8 @@ pub(crate) struct World {
     pub(crate) image: Option<Image>,
     /// The values of thread-local keys, in the facade's form.
     pub(crate) thread_values: Option<Box<dyn std::any::Any>>,
+    /// What a thread does with its values before it ends.
+    pub(crate) end_of_thread: Option<fn(super::Active)>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
     /// Stacks are cleaned before every execution.
@@ -140,6 +142,7 @@ impl World {
             heap: Heap::new(),
             image: None,
             thread_values: None,
+            end_of_thread: None,
             gated: 0,
             clean_stacks: false,
             compared_unclean: false,
@@ -409,7 +412,7 @@ impl World {
                 thread: thread.id,
                 enabled: ready.enabled,
                 costly_alts: ready.costly,
-                accesses: pending_accesses(&thread.op),
+                accesses: pending_accesses(&thread.op, ready.enabled),
                 site: 0,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
             });
@@ -457,7 +460,12 @@ impl World {
         self.advance_time(&op, applied.enabler);
         let time = self.threads[self.current].time;
         let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
-        self.threads[self.current].spin.remember(&note, applied.before, step, spin::is_known(op.kind, &event));
+        self.threads[self.current].spin.remember(
+            &note,
+            applied.before,
+            step,
+            spin::is_known(op.kind, &event),
+        );
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
@@ -559,23 +567,23 @@ impl World {
 }
 
 /// The accesses an operation will make, as far as they are known beforehand.
-fn pending_accesses(op: &Op) -> [Access; 2] {
+fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
     let mode = match op.kind {
         Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose => Mode::None,
-        Kind::Load | Kind::IsFinished | Kind::Inspect => Mode::Read,
+        // Being woken is ordered by its enabler alone; giving up is an alternative.
+        Kind::CondvarWake | Kind::FutexSleep => Mode::None,
+        Kind::Load | Kind::IsFinished => Mode::Read,
+        Kind::Inspect | Kind::Adjust => return crate::model::poison_accesses(op),
         Kind::Store
-        | Kind::Adjust
         | Kind::ReadModifyWrite
         | Kind::CompareExchange
         | Kind::CompareExchangeWeak
         | Kind::End
         | Kind::CondvarEnqueue
-        | Kind::CondvarWake
         | Kind::NotifyOne
         | Kind::NotifyAll
         | Kind::CountDown
         | Kind::FutexWait
-        | Kind::FutexSleep
         | Kind::FutexWake => Mode::Write,
         Kind::Join => Mode::Await,
         Kind::Park => Mode::AwaitWrite,
@@ -591,7 +599,7 @@ fn pending_accesses(op: &Op) -> [Access; 2] {
         | Kind::WriteLock
         | Kind::TryWriteLock
         | Kind::WriteUnlock
-        | Kind::Downgrade => return crate::model::rwlock_accesses(op),
+        | Kind::Downgrade => return crate::model::rwlock_accesses(op, enabled),
         Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
             return crate::model::once_accesses(op);
         }

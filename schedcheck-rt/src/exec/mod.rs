@@ -165,12 +165,13 @@ impl Active {
 
     /// The number of an object that carries it, given anew in every execution.
     #[inline]
-    pub(crate) fn object(&self, tag: &ObjectTag, kind: ObjectKind) -> ObjectId {
+    pub(crate) fn object(&self, tag: &ObjectTag, kind: impl FnOnce() -> ObjectKind) -> ObjectId {
         let generation = self.world().generation;
         let tagged = tag.0.load(Ordering::Relaxed);
         if (tagged >> 32) as u32 == generation {
             return ObjectId(tagged as u32);
         }
+        let kind = kind();
         let object = self.in_engine(|world| world.born_at(std::ptr::from_ref(tag).addr(), kind));
         tag.0.store(u64::from(generation) << 32 | u64::from(object.0), Ordering::Relaxed);
         object
@@ -239,6 +240,13 @@ impl Active {
         let world = self.world();
         let now = world.now().saturating_add(nanoseconds(duration));
         world.threads[world.current].time = now;
+    }
+
+    /// What the running thread has to do before it ends.
+    pub(crate) fn before_end_of_thread(&self) {
+        if let Some(end) = self.world().end_of_thread {
+            end(*self);
+        }
     }
 
     /// The running thread panicked; whoever joins it takes that over with [`Active::panic_heard`].

@@ -173,6 +173,7 @@ impl Execution {
 fn run_body(body: fn() -> TestResult) -> Option<TestResult> {
     let result = catch_unwind(body).ok();
     if let Some(active) = super::active() {
+        active.before_end_of_thread();
         let life = active.life_of(0);
         active.perform(Op::new(Kind::End, life, Location::caller()));
     }

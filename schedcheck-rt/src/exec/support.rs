@@ -2,7 +2,7 @@
 
 use super::outcome::Outcome;
 use super::{Active, ObjectTag};
-use crate::model::{CHANNEL_OBJECTS, ObjectKind};
+use crate::model::ObjectKind;
 use crate::search::step::ObjectId;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -30,9 +30,15 @@ impl Active {
     }
 
     /// Calls `section` with the values of thread-local keys, whose form is the facade's. They are
-    /// kept here because the engine's own statics are put back after each execution.
-    pub(crate) fn with_thread_values<T: Default + 'static, R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
+    /// kept here because the engine's own statics are put back after each execution. `end` is what
+    /// a thread has to do with them at its end.
+    pub(crate) fn with_thread_values<T: Default + 'static, R>(
+        &self,
+        end: fn(Active),
+        section: impl FnOnce(&mut T) -> R,
+    ) -> R {
         self.in_engine(|world| {
+            world.end_of_thread = Some(end);
             let values = world.thread_values.get_or_insert_with(|| Box::new(T::default()));
             section(values.downcast_mut().expect("there is one form of thread-local values"))
         })
@@ -51,16 +57,6 @@ impl Active {
         ((tagged >> 32) as u32 == self.world().generation).then_some(ObjectId(tagged as u32))
     }
 
-    /// The number of an object that is followed by a part of its own.
-    pub(crate) fn object_with_part(&self, tag: &ObjectTag, kind: impl FnOnce() -> ObjectKind) -> ObjectId {
-        if let Some(object) = self.known_object(tag) {
-            return object;
-        }
-        let object = self.object(tag, kind());
-        self.in_engine(|world| world.objects.create(ObjectKind::Name));
-        object
-    }
-
     /// How far a one-time initialisation is, for somebody who has it to himself.
     pub(crate) fn progress(&self, once: ObjectId) -> u32 {
         self.world().objects.progress(once)
@@ -74,13 +70,7 @@ impl Active {
             thread.channels += 1;
             let name = usize::from(thread.id.0) << 32 | thread.channels;
             let (kind, objects) = (ObjectKind::Channel { capacity }, &mut world.objects);
-            let head = world.addresses.be_born(name, kind, world.generation, || {
-                let head = objects.create(kind);
-                for _ in 1..CHANNEL_OBJECTS {
-                    objects.create(ObjectKind::Name);
-                }
-                head
-            });
+            let head = world.addresses.be_born(name, kind, world.generation, || objects.create(kind));
             world.objects.renew(head, kind);
             head
         })

@@ -1,11 +1,11 @@
 //! A channel: the items under way, who can still send, whether somebody can still receive.
 //!
 //! A send and a receive of different items commute, so a channel is several objects: its head,
-//! where items leave, its tail, where they arrive, its senders, and its room. They are numbered in
-//! this order; operations name the head.
+//! where items leave, its tail, where they arrive, its senders, its room, and its end. They are
+//! numbered in this order; operations name the head.
 //!
 //! * A receive is enabled by the send of that very item, or by the drop of the last sender.
-//! * `try_recv` and a time-out observe the tail and the senders.
+//! * `try_recv` and a time-out observe the tail and the end.
 //! * A clone of a sender is no step: only "nobody is left" can be observed, and whoever clones is
 //!   left. Drops that are not the last commute.
 //! * A send into a channel of two or more places that was full is enabled by the receive that made
@@ -21,7 +21,7 @@ use crate::search::step::{
 use std::collections::VecDeque;
 
 /// Number of objects a channel consists of.
-pub(crate) const CHANNEL_OBJECTS: u32 = 4;
+pub(crate) const CHANNEL_OBJECTS: u32 = 5;
 /// Capacity of a channel that is never full.
 pub(crate) const UNBOUNDED: u32 = u32::MAX;
 
@@ -98,10 +98,10 @@ const fn making_room(capacity: u32) -> Mode {
     }
 }
 
-/// How the drop of the last sender uses the tail: a time-out on a channel without places uses the room
-/// and has to be told of it there.
-const fn leaving_for_good(capacity: u32) -> Mode {
-    if capacity == 0 { Mode::Write } else { Mode::None }
+/// What tells that no sender is left, apart from their number. A time-out on a channel without places
+/// uses the tail and the room, so there it is the tail.
+const fn end(head: ObjectId, capacity: u32) -> ObjectId {
+    if capacity == 0 { tail(head) } else { ObjectId(head.0 + 4) }
 }
 
 /// The accesses of a pending channel operation, as far as they are known. The parameter of every
@@ -115,8 +115,8 @@ pub(crate) fn pending_accesses(op: &Op) -> [Access; 2] {
         Kind::TrySend => two((tail(head), Mode::Write), (room(head), Mode::Write)),
         Kind::ReceiverArrives => Applied::access(room(head), Mode::Write),
         Kind::Receive => two((head, Mode::AwaitWrite), (room(head), making_room(capacity))),
-        Kind::TryReceive => two((tail(head), Mode::Read), (senders(head), Mode::Read)),
-        Kind::DropSender => two((senders(head), Mode::Write), (tail(head), leaving_for_good(capacity))),
+        Kind::TryReceive => two((tail(head), Mode::Read), (end(head, capacity), Mode::Read)),
+        Kind::DropSender => two((senders(head), Mode::Write), (end(head, capacity), Mode::Write)),
         Kind::DropReceiver => two((tail(head), Mode::Write), (room(head), Mode::Write)),
         _ => Applied::LOCAL,
     }
@@ -190,7 +190,7 @@ impl Channel {
                     return Applied::access(senders(head), Mode::Mark);
                 }
                 self.last_sender_left = moment.step;
-                two((senders(head), Mode::Write), (tail(head), leaving_for_good(self.capacity)))
+                two((senders(head), Mode::Write), (end(head, self.capacity), Mode::Write))
             }
             Kind::DropReceiver => {
                 self.full_when_left = self.is_full();
@@ -265,15 +265,18 @@ impl Channel {
         let head = op.object;
         self.receiver_waits = false;
         if moment.alt == Alt::TIMEOUT {
-            let second =
-                if self.capacity == 0 { (room(head), Mode::Write) } else { (senders(head), Mode::Read) };
+            let second = if self.capacity == 0 {
+                (room(head), Mode::Write)
+            } else {
+                (end(head, UNBOUNDED), Mode::Read)
+            };
             return two((tail(head), Mode::Read), second).result(GAVE_UP);
         }
         let applied = match self.take(moment) {
             Some(item) => two((head, Mode::AwaitWrite), (room(head), making_room(self.capacity)))
                 .enabled_by(item.sent)
                 .result(PASSED_ON),
-            None => Applied::access(senders(head), Mode::Await)
+            None => Applied::access(end(head, self.capacity), Mode::Await)
                 .enabled_by(self.last_sender_left)
                 .result(DISCONNECTED),
         };
@@ -283,14 +286,17 @@ impl Channel {
     fn try_receive(&mut self, moment: Moment, head: ObjectId) -> Applied {
         if self.take(moment).is_some() {
             // The receiver has the head for itself: only senders can notice that an item left.
-            let second = match self.capacity {
-                0 | UNBOUNDED => (head, Mode::Write),
-                capacity => (room(head), making_room(capacity)),
+            let applied = match self.capacity {
+                0 | UNBOUNDED => two((tail(head), Mode::Read), (head, Mode::Write)),
+                // The send of this item took the room: that is what it competes with. Later sends
+                // had to wait for it, and must not seem reversible through the tail.
+                1 => Applied::access(room(head), Mode::Release),
+                capacity => two((tail(head), Mode::Read), (room(head), making_room(capacity))),
             };
-            return two((tail(head), Mode::Read), second).result(PASSED_ON);
+            return applied.result(PASSED_ON);
         }
         let answer = if self.senders == 0 { DISCONNECTED } else { NOT_NOW };
-        two((tail(head), Mode::Read), (senders(head), Mode::Read)).result(answer)
+        two((tail(head), Mode::Read), (end(head, self.capacity), Mode::Read)).result(answer)
     }
 }
 

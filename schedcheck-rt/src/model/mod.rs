@@ -16,15 +16,13 @@ mod park;
 mod rwlock;
 
 pub(crate) use barrier::LEADER;
-pub(crate) use channel::{
-    CHANNEL_OBJECTS, DISCONNECTED, GAVE_UP, NOT_NOW, UNBOUNDED, pending_accesses as channel_accesses,
-};
+pub(crate) use channel::{DISCONNECTED, GAVE_UP, NOT_NOW, UNBOUNDED, pending_accesses as channel_accesses};
 pub(crate) use condvar::TIMED_OUT;
 pub(crate) use mutex::WOULD_BLOCK;
 pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED, pending_accesses as once_accesses};
 pub use op::{Kind, Op, Site};
 pub(crate) use park::FINISHED;
-pub(crate) use rwlock::{HAS_OFFERS, IN_LINE, pending_accesses as rwlock_accesses};
+pub(crate) use rwlock::{HAS_OFFERS, IN_LINE, NESTED_IN_LINE, pending_accesses as rwlock_accesses};
 
 use crate::search::step::{
     Access, Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId,
@@ -236,6 +234,16 @@ impl ObjectKind {
         }
     }
 
+    /// How many parts that are accessed on their own follow the object.
+    const fn parts(self) -> u32 {
+        match self {
+            // A poison flag, or the queue of writers, or "done".
+            ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::Once { .. } => 1,
+            ObjectKind::Channel { .. } => channel::CHANNEL_OBJECTS - 1,
+            _ => 0,
+        }
+    }
+
     /// Puts `state`, left by an earlier execution, back to the first one.
     fn renew(self, state: &mut State) {
         match (self, state) {
@@ -261,6 +269,30 @@ impl ObjectKind {
     }
 }
 
+/// The object that stands for the poison flag of a lock: numbered after the lock.
+const fn poison_of(lock: ObjectId) -> ObjectId {
+    ObjectId(lock.0 + 1)
+}
+
+/// How the poison flag of a lock is looked at and cleared. Whoever locks sees the flag, so clearing
+/// it competes with locking.
+pub(crate) fn poison_accesses(op: &Op) -> [Access; 2] {
+    let flag = |mode| Access::new(poison_of(op.object), mode);
+    match op.kind {
+        Kind::Adjust => [Access::new(op.object, Mode::TryAcquire), flag(Mode::Write)],
+        _ => [flag(Mode::Read), Access::NONE],
+    }
+}
+
+/// The accesses of an unlock, which poisons if its parameter is not zero.
+fn unlocked(op: &Op) -> Applied {
+    let mut applied = Applied::access(op.object, Mode::Release);
+    if op.arg != 0 {
+        applied.accesses[1] = Access::new(poison_of(op.object), Mode::Write);
+    }
+    applied
+}
+
 /// All objects. Numbers persist between executions, states do not.
 #[derive(Debug, Default)]
 pub struct Objects {
@@ -279,6 +311,9 @@ impl Objects {
     pub fn create(&mut self, kind: ObjectKind) -> ObjectId {
         let id = ObjectId(u32::try_from(self.states.len()).expect("fewer than 2^32 objects"));
         self.states.push(kind.fresh());
+        for _ in 0..kind.parts() {
+            self.states.push(State::Name);
+        }
         id
     }
 
@@ -411,7 +446,7 @@ impl Objects {
     fn apply_rwlock(&mut self, moment: Moment, op: &Op) -> Applied {
         let applied = self.rwlock(op.object).apply(moment, op);
         let shares = match op.kind {
-            Kind::ReadLock => applied.result != IN_LINE,
+            Kind::ReadLock => !matches!(applied.result, IN_LINE | NESTED_IN_LINE),
             Kind::TryReadLock => applied.result != WOULD_BLOCK,
             kind => matches!(kind, Kind::ReadLockInLine | Kind::Downgrade),
         };
@@ -454,8 +489,7 @@ impl Objects {
         match op.kind {
             Kind::Begin => Applied::LOCAL.enabled_by(op.arg),
             Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn => Applied::LOCAL,
-            Kind::Inspect => Applied::access(op.object, Mode::Read),
-            Kind::Adjust => Applied::access(op.object, Mode::Write),
+            Kind::Inspect | Kind::Adjust => Applied { accesses: poison_accesses(op), ..Applied::LOCAL },
             Kind::Load => Applied::access(op.object, Mode::Read),
             Kind::Store | Kind::ReadModifyWrite | Kind::CompareExchange => {
                 Applied::access(op.object, Mode::Write)

@@ -54,7 +54,7 @@ impl Mutex {
             }
             Kind::Unlock => {
                 self.owner = None;
-                Applied::access(op.object, Mode::Release)
+                super::unlocked(op)
             }
             other => unreachable!("{other:?} is not an operation of a mutex"),
         }

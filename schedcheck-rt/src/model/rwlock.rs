@@ -16,6 +16,9 @@
 //!   made when a writer ends the period of sharing: [`RwLock::offers`]. Without such a writer
 //!   nobody could have been held back, and programs that only read and release pay nothing.
 //!
+//! A nested acquisition and its release change nothing for others, who see the lock shared from the
+//! first guard of a thread to its last: they touch no object.
+//!
 //! An acquisition in line is ordered after the last writer by its enabler. Going before that writer
 //! is what the default alternative explores. `try_read` fails at once where `read` would be held
 //! back, as it does on Linux; it looks at the queue, and has both alternatives there.
@@ -25,6 +28,8 @@ use crate::search::step::{Access, Alt, Mode, NO_STEP, ObjectId, ReadsWhen, StepI
 
 /// Answer of a `read` that decided to stand in line: nothing is held yet.
 pub(crate) const IN_LINE: u32 = 1;
+/// The same of a reader that holds the lock already; also the parameter of its acquisition in line.
+pub(crate) const NESTED_IN_LINE: u32 = 2;
 /// Answer of a write acquisition that leaves alternatives to offer.
 pub(crate) const HAS_OFFERS: u32 = 1;
 /// The alternative of `read` and `try_read` that lets waiting writers go first.
@@ -107,16 +112,10 @@ impl RwLock {
     pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
         let queue = queue(op.object);
         match op.kind {
-            Kind::ReadLock if moment.alt == HELD_BACK => {
-                // Possible only while no writer holds the lock, hence ordered as an acquisition.
-                let decided = Applied::access(op.object, Mode::AcquireShared);
-                Applied { free_alts: 2, ..decided.result(IN_LINE) }
-            }
-            Kind::ReadLock => {
-                let nested = self.readers.contains(&moment.thread);
-                self.sharings.push(Sharing { reader: moment.thread, step: moment.step, nested });
+            Kind::ReadLock => self.read(moment, op.object),
+            Kind::ReadLockInLine if self.holds(moment.thread) => {
                 self.readers.push(moment.thread);
-                Applied::access(op.object, Mode::AcquireShared)
+                Applied::access(queue, Mode::Read)
             }
             Kind::ReadLockInLine => {
                 self.readers.push(moment.thread);
@@ -126,6 +125,9 @@ impl RwLock {
             Kind::ReadUnlock => {
                 let held = self.readers.iter().position(|reader| *reader == moment.thread);
                 self.readers.swap_remove(held.expect("only holders release"));
+                if self.holds(moment.thread) {
+                    return Applied::LOCAL;
+                }
                 Applied::access(op.object, Mode::ReleaseShared)
             }
             Kind::WriteRequest => {
@@ -148,7 +150,7 @@ impl RwLock {
             }
             Kind::WriteUnlock => {
                 self.writer = None;
-                Applied::access(op.object, Mode::Release)
+                super::unlocked(op)
             }
             Kind::Downgrade => {
                 self.writer = None;
@@ -159,17 +161,38 @@ impl RwLock {
         }
     }
 
+    fn holds(&self, reader: ThreadId) -> bool {
+        self.readers.contains(&reader)
+    }
+
+    fn read(&mut self, moment: Moment, lock: ObjectId) -> Applied {
+        let nested = self.holds(moment.thread);
+        let acquired = if nested { Applied::LOCAL } else { Applied::access(lock, Mode::AcquireShared) };
+        if moment.alt == HELD_BACK {
+            // Takes nothing, but is possible only where the lock could be taken: ordered alike.
+            let answer = if nested { NESTED_IN_LINE } else { IN_LINE };
+            return Applied { free_alts: 2, ..acquired.result(answer) };
+        }
+        self.sharings.push(Sharing { reader: moment.thread, step: moment.step, nested });
+        self.readers.push(moment.thread);
+        acquired
+    }
+
     fn try_read(&mut self, moment: Moment, op: &Op, queue: ObjectId) -> Applied {
+        let nested = self.holds(moment.thread);
+        let seen = |mode| match nested {
+            true => Applied::access(queue, Mode::Read),
+            false => looking(Applied::access(op.object, mode), queue),
+        };
         if self.writer.is_some() {
-            return looking(Applied::access(op.object, Mode::Read), queue).result(super::WOULD_BLOCK);
+            return seen(Mode::Read).result(super::WOULD_BLOCK);
         }
         let free_alts = if self.queued > 0 && !self.readers.is_empty() { 2 } else { 0 };
         if moment.alt == HELD_BACK {
-            let seen = looking(Applied::access(op.object, Mode::Read), queue);
-            return Applied { free_alts, ..seen.result(super::WOULD_BLOCK) };
+            return Applied { free_alts, ..seen(Mode::Read).result(super::WOULD_BLOCK) };
         }
         self.readers.push(moment.thread);
-        Applied { free_alts, ..looking(Applied::access(op.object, Mode::TryAcquireShared), queue) }
+        Applied { free_alts, ..seen(Mode::TryAcquireShared) }
     }
 
     fn take(&mut self, moment: Moment) {
@@ -190,16 +213,23 @@ impl RwLock {
     }
 }
 
-/// The object that stands for the writers that wait.
+/// The object that stands for the writers that wait, and for the poison flag, which is looked at as
+/// rarely.
 const fn queue(lock: ObjectId) -> ObjectId {
     ObjectId(lock.0 + 1)
 }
 
 /// The accesses of a pending operation, as far as they are known.
-pub(crate) fn pending_accesses(op: &Op) -> [Access; 2] {
+///
+/// A reader held back in line would have to go before every writer in the queue, which is what the
+/// default alternative does: then the queue is not among the accesses.
+pub(crate) fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
     let (lock, queue) = (op.object, queue(op.object));
     match op.kind {
+        Kind::ReadLockInLine if !enabled && op.arg == NESTED_IN_LINE => Applied::LOCAL,
+        Kind::ReadLockInLine if !enabled => Applied::access(lock, Mode::AcquireShared),
         Kind::ReadLock => Applied::access(lock, Mode::AcquireShared),
+        Kind::ReadLockInLine if op.arg == NESTED_IN_LINE => Applied::access(queue, Mode::Read),
         Kind::ReadLockInLine => looking(Applied::access(lock, Mode::AcquireShared), queue),
         Kind::TryReadLock => looking(Applied::access(lock, Mode::TryAcquireShared), queue),
         Kind::ReadUnlock => Applied::access(lock, Mode::ReleaseShared),

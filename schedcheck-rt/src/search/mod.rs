@@ -18,6 +18,7 @@ pub mod races;
 mod recorder;
 pub mod rng;
 mod seeds;
+mod sequence;
 pub mod shrink;
 pub mod step;
 mod tree;

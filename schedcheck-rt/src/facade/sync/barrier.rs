@@ -29,7 +29,7 @@ impl Barrier {
         let Some(active) = active() else {
             return BarrierWaitResult(self.real.wait().is_leader());
         };
-        let object = active.object(&self.tag, ObjectKind::Barrier);
+        let object = active.object(&self.tag, || ObjectKind::Barrier);
         let size = u32::try_from(self.size).unwrap_or(u32::MAX);
         let arrive = Op { arg: size, ..Op::new(Kind::BarrierArrive, object, Location::caller()) };
         let leads = active.perform(arrive).result == LEADER;

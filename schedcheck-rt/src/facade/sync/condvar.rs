@@ -130,7 +130,7 @@ impl Condvar {
     fn notify(&self, kind: Kind, real: fn(&std::sync::Condvar), site: Site) {
         match active() {
             Some(active) => {
-                let object = active.object(&self.tag, ObjectKind::Condvar);
+                let object = active.object(&self.tag, || ObjectKind::Condvar);
                 active.perform(Op::new(kind, object, site));
             }
             None => real(&self.real),
@@ -150,7 +150,7 @@ impl Condvar {
                 }
             });
         };
-        let object = active.object(&self.tag, ObjectKind::Condvar);
+        let object = active.object(&self.tag, || ObjectKind::Condvar);
         active.perform(Op::new(Kind::CondvarEnqueue, object, site));
         guard.unlock_for_wait(active, site);
         let deadline = duration.map_or(u64::MAX, |duration| active.deadline(duration));

@@ -107,7 +107,7 @@ impl Once {
     }
 
     fn object(&self, active: Active) -> ObjectId {
-        active.object_with_part(&self.tag, || ObjectKind::Once { complete: self.real.is_completed() })
+        active.object(&self.tag, || ObjectKind::Once { complete: self.real.is_completed() })
     }
 
     fn perform(&self, active: Active, kind: Kind, arg: u32, site: Site) -> u32 {

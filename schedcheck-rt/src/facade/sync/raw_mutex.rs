@@ -27,7 +27,7 @@ impl RawMutex {
     }
 
     fn object(&self, active: Active) -> ObjectId {
-        active.object(&self.tag, ObjectKind::Mutex)
+        active.object(&self.tag, || ObjectKind::Mutex)
     }
 
     fn perform(&self, active: Active, kind: Kind, site: Site) -> u32 {
@@ -119,13 +119,16 @@ impl Drop for RawGuard<'_> {
     #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
-        if !self.was_panicking && std::thread::panicking() {
-            self.raw.poison.set();
-        }
+        let poisons = !self.was_panicking && std::thread::panicking();
         if self.real.is_none()
             && let Some(active) = active()
         {
-            self.raw.perform(active, Kind::Unlock, std::panic::Location::caller());
+            let op = Op::new(Kind::Unlock, self.raw.object(active), std::panic::Location::caller());
+            active.perform(Op { arg: poisons.into(), ..op });
+        }
+        // After the step that others see it in; the real lock is released later still.
+        if poisons {
+            self.raw.poison.set();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::poison::Poison;
 use crate::exec::{Active, ObjectTag, active};
-use crate::model::{HAS_OFFERS, IN_LINE, Kind, ObjectKind, Op, Site, WOULD_BLOCK};
+use crate::model::{HAS_OFFERS, IN_LINE, Kind, NESTED_IN_LINE, ObjectKind, Op, Site, WOULD_BLOCK};
 use crate::search::step::ObjectId;
 use std::panic::Location;
 use std::sync::{PoisonError, TryLockError};
@@ -35,7 +35,7 @@ impl RawRwLock {
     }
 
     fn object(&self, active: Active) -> ObjectId {
-        active.object_with_part(&self.tag, || ObjectKind::RwLock)
+        active.object(&self.tag, || ObjectKind::RwLock)
     }
 
     fn perform(&self, active: Active, kind: Kind, site: Site) -> u32 {
@@ -46,8 +46,10 @@ impl RawRwLock {
     pub(super) fn read(&self, site: Site) -> RawReadGuard<'_> {
         let real = match active() {
             Some(active) => {
-                if self.perform(active, Kind::ReadLock, site) == IN_LINE {
-                    self.perform(active, Kind::ReadLockInLine, site);
+                let answer = self.perform(active, Kind::ReadLock, site);
+                if matches!(answer, IN_LINE | NESTED_IN_LINE) {
+                    let op = Op::new(Kind::ReadLockInLine, self.object(active), site);
+                    active.perform(Op { arg: answer, ..op });
                 }
                 None
             }
@@ -136,17 +138,10 @@ impl<'a> RawWriteGuard<'a> {
         self.raw.poison.is_set()
     }
 
-    fn poison_if_panicking(&self) {
-        if !self.was_panicking && std::thread::panicking() {
-            self.raw.poison.set();
-        }
-    }
-
     /// Goes on as a reader, without letting a writer in between.
     #[expect(clippy::incompatible_msrv, reason = "only here, outside an execution, does std's count")]
     #[inline(never)]
     pub(super) fn downgrade(self, site: Site) -> RawReadGuard<'a> {
-        self.poison_if_panicking();
         let mut guard = std::mem::ManuallyDrop::new(self);
         let real = match guard.real.take() {
             Some(real) => Some(std::sync::RwLockWriteGuard::downgrade(real)),
@@ -177,11 +172,16 @@ impl Drop for RawWriteGuard<'_> {
     #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
-        self.poison_if_panicking();
+        let poisons = !self.was_panicking && std::thread::panicking();
         if self.real.is_none()
             && let Some(active) = active()
         {
-            self.raw.perform(active, Kind::WriteUnlock, Location::caller());
+            let op = Op::new(Kind::WriteUnlock, self.raw.object(active), Location::caller());
+            active.perform(Op { arg: poisons.into(), ..op });
+        }
+        // After the step that others see it in; the real lock is released later still.
+        if poisons {
+            self.raw.poison.set();
         }
     }
 }

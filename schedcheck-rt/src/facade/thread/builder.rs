@@ -145,7 +145,7 @@ fn leave(outcome: *mut (), panicked: bool, site: Site) {
         active.panicked();
     }
     active.leave(outcome);
-    super::local::end_of_thread(active);
+    active.before_end_of_thread();
     let life = active.life_of(active.current());
     active.perform(Op::new(Kind::End, life, site));
 }

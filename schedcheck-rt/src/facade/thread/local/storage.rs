@@ -54,7 +54,7 @@ struct Table {
 /// Calls `section` with the table of this execution; no user code may run in it.
 fn with_table<R>(active: Active, section: impl FnOnce(&mut Table) -> R) -> R {
     let generation = active.generation();
-    active.with_thread_values(|table: &mut Table| {
+    active.with_thread_values(super::end_of_thread, |table: &mut Table| {
         if table.generation != generation {
             table.generation = generation;
             table.columns = 0;
