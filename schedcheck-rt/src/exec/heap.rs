@@ -116,7 +116,20 @@ impl Heap {
         Some(block as *mut u8)
     }
 
+    /// A static of a process whose statics are not put back may hold a block of an earlier
+    /// execution.
+    fn is_of_this_execution(&self, block: usize) -> bool {
+        let owner = (block - BASE) / REGION;
+        let region = self.regions.get(owner);
+        region.is_some_and(|region| {
+            region.generation == self.generation && block < BASE + owner * REGION + region.fresh
+        })
+    }
+
     fn free(&mut self, thread: usize, block: usize) {
+        if !self.is_of_this_execution(block) {
+            return;
+        }
         let Some(region) = self.region(thread) else { return };
         // SAFETY: the caller frees a block of this heap: it has a header, and room for an address.
         unsafe {

@@ -265,6 +265,15 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Runs `section` on behalf of whoever watches the execution, not of the execution itself: what
+/// it allocates outlives the execution. For collecting results from within.
+pub fn outside<R>(section: impl FnOnce() -> R) -> R {
+    match active() {
+        Some(active) => active.in_engine(|_| section()),
+        None => section(),
+    }
+}
+
 /// A number that an object carries: which object of which execution it is.
 #[derive(Debug)]
 pub(crate) struct ObjectTag(std::sync::atomic::AtomicU64);

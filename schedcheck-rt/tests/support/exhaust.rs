@@ -5,7 +5,7 @@
 //! lead to the same result.
 
 use super::{alone, show};
-use schedcheck_rt::exec::{Execution, Test, TestResult};
+use schedcheck_rt::exec::{Execution, Test, TestResult, outside};
 use schedcheck_rt::search::step::{
     Access, Alt, Choice, Decision, Event, Guide, Mode, Model, NO_STEP, ObjectId, Pending, Plan, StepIndex,
     ThreadId, Trace,
@@ -17,7 +17,8 @@ static RESULT: Mutex<String> = Mutex::new(String::new());
 
 /// Called by a body: what it found out.
 pub(crate) fn report(found: impl std::fmt::Debug) {
-    *RESULT.lock().unwrap_or_else(PoisonError::into_inner) = format!("{found:?}");
+    let text = format!("{found:?}");
+    outside(|| *RESULT.lock().unwrap_or_else(PoisonError::into_inner) = text.as_str().to_owned());
 }
 
 /// What all executions of a body amount to.
