@@ -100,10 +100,8 @@ pub(crate) struct World {
     pub(crate) end_of_thread: Option<fn(super::Active)>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
-    /// Stacks are cleaned before every execution.
-    pub(crate) clean_stacks: bool,
-    /// Stacks were compared that had not been cleaned: the execution must be repeated.
-    pub(crate) compared_unclean: bool,
+    /// Stacks were compared in this execution or an earlier one: they are cleaned before each.
+    pub(crate) compares_stacks: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
@@ -144,8 +142,7 @@ impl World {
             thread_values: None,
             end_of_thread: None,
             gated: 0,
-            clean_stacks: false,
-            compared_unclean: false,
+            compares_stacks: false,
             spin_bound_reached: false,
             in_user: false,
         }

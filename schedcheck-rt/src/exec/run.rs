@@ -159,9 +159,6 @@ impl Execution {
                 self.world.stacks.put(usize::from(thread.id.0), coroutine.reclaim());
             }
         }
-        if self.world.clean_stacks {
-            self.world.stacks.clean();
-        }
         self.world.heap.reset();
         if let Some(image) = &self.world.image {
             image.restore();
@@ -196,7 +193,7 @@ fn hand_turns_on(active: Active) {
         };
         let thread = &world.threads[slot];
         let outer = world.std_words.enter(thread.std_words, thread.id.0);
-        world.in_user = true;
+        // The thread comes back inside the engine, which lets user code go on when it is done.
         let resumed = coroutine.resume();
         let world = active.world();
         world.in_user = false;
@@ -301,12 +298,17 @@ impl Model for Execution {
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut self.world.trace, trace);
         self.find_std_words();
+        let clean = self.world.compares_stacks || guide.is_some();
+        if clean {
+            self.world.stacks.clean();
+        }
         self.world.begin(&plan.deltas, plan.prefix, guide);
         self.execute();
-        if self.world.compared_unclean {
-            self.world.compared_unclean = false;
-            self.world.clean_stacks = true;
+        if self.world.compares_stacks && !clean {
+            // What it found in unused slots says nothing: once more. A guide could not be asked
+            // twice, hence the cleaning in advance.
             self.tear_down();
+            self.world.stacks.clean();
             self.world.begin(&plan.deltas, plan.prefix, guide);
             self.execute();
         }

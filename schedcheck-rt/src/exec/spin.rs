@@ -276,7 +276,7 @@ impl World {
             return;
         }
         spin.rounds += 1;
-        self.compared_unclean |= !self.clean_stacks;
+        self.compares_stacks = true;
         let exact = spin.is_as_before(op, frame, base);
         if exact || (yields && spin.rounds > ROUNDS) {
             self.spin_bound_reached |= !exact;
