@@ -2,8 +2,9 @@
 use schedcheck_tests::project::Project;
 
 /// Each test with its outcome and a part of the message.
-const EXPECTED: [(&str, &str, &str); 10] = [
+const EXPECTED: [(&str, &str, &str); 11] = [
     ("aborts", "crash", "SIGABRT"),
+    ("aborts_after_a_lost_update", "crash", "SIGABRT"),
     ("crashes_in_another_thread", "crash", "thread 'thread-1' received SIGABRT"),
     ("exits", "crash", "exit status: 3"),
     ("exits_with_success", "crash", "exit status: 0"),
@@ -31,13 +32,14 @@ fn every_crash_is_reported_and_none_is_lost() {
         assert_eq!(has_replay, outcome != "passed", "{verdict}");
     }
     let last = output.json().pop().unwrap();
-    assert_eq!((&last["passed"], &last["failed"]), (&1.into(), &9.into()));
+    assert_eq!((&last["passed"], &last["failed"]), (&1.into(), &10.into()));
 }
 
 #[test]
 fn the_report_of_a_crash_names_the_thread_and_shows_its_steps() {
     let project = Project::copy_of("crashing");
-    let report = project.schedcheck(&["--all-tests", "crashes_in_another"]).run().expect_code(100).own_stderr();
+    let report =
+        project.schedcheck(&["--all-tests", "crashes_in_another"]).run().expect_code(100).own_stderr();
     assert!(report.contains("thread 'thread-1' received SIGABRT (abort)"), "{report}");
     assert!(report.contains("spawn lib.rs"), "{report}");
 }

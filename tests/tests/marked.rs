@@ -47,7 +47,8 @@ fn packages_of_a_workspace_are_told_apart() {
     let run = |args: &[&str], code| {
         let json = ["--all-tests", "--no-fail-fast", "--message-format", "json"];
         let verdicts = project.schedcheck(&[&json, args].concat()).run().expect_code(code).verdicts();
-        let outcomes = verdicts.iter().map(|(id, verdict)| format!("{id}: {}", verdict["outcome"].as_str().unwrap()));
+        let outcomes =
+            verdicts.iter().map(|(id, verdict)| format!("{id}: {}", verdict["outcome"].as_str().unwrap()));
         outcomes.collect::<Vec<_>>()
     };
     const FIRST: &str = "first::lib tests::same_name: passed";

@@ -32,7 +32,11 @@ fn bugs_are_found_in_a_crate_and_its_dependency_and_nothing_is_touched() {
     assert_eq!(outcome("racy_dependency"), "panic");
     for test in ["same_lock_order", "atomic_dependency", "without_threads"] {
         let verdict = &verdicts[&format!("plain_tests::lib tests::{test}")];
-        assert_eq!((&verdict["outcome"], &verdict["complete"]), (&"passed".into(), &true.into()), "{verdict}");
+        assert_eq!(
+            (&verdict["outcome"], &verdict["complete"]),
+            (&"passed".into(), &true.into()),
+            "{verdict}"
+        );
     }
     assert_eq!(verdicts.len(), 5);
 
@@ -44,5 +48,9 @@ fn bugs_are_found_in_a_crate_and_its_dependency_and_nothing_is_touched() {
 fn without_the_flag_plain_tests_are_only_counted() {
     let project = Project::copy_of("plain_tests");
     let output = project.schedcheck(&[]).run().expect_code(4);
-    assert!(output.stderr.contains("5 plain #[test]s would be explored with --all-tests"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("5 plain #[test]s would be explored with --all-tests"),
+        "{}",
+        output.stderr
+    );
 }
