@@ -456,12 +456,9 @@ impl World {
         self.advance_time(&op, applied.enabler);
         let time = self.threads[self.current].time;
         let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
-        self.threads[self.current].spin.remember(
-            &note,
-            applied.before,
-            step,
-            spin::is_known(op.kind, &event),
-        );
+        let after = if op.object == ObjectId::NONE { 0 } else { self.objects.summary(op.object) };
+        let known = spin::is_known(op.kind, &event);
+        self.threads[self.current].spin.remember(&note, step, (applied.before, after), known);
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
@@ -519,7 +516,7 @@ impl World {
         }
         let object = event.accesses[0].object;
         self.objects.set_value(object, after.unwrap_or(before));
-        self.threads[self.current].spin.found(before);
+        self.threads[self.current].spin.found(before, after.unwrap_or(before));
     }
 
     /// The operation just executed was a CAS that wanted `expected`.
