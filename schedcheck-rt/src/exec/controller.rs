@@ -264,16 +264,9 @@ impl World {
         let yields = matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
         self.previous_enabled = !yields && self.ready(self.current).enabled;
         self.forced = false;
-        if let Some(delta) = self.deltas.get(self.next_delta)
-            && delta.step == step
-        {
-            self.next_delta += 1;
-            let choice = delta.choice;
-            if self.keep_needed {
-                self.note_if_needed(step, choice);
-            }
-            return self.follow(step, choice);
-        }
+        let planned = self.deltas.get(self.next_delta).filter(|delta| delta.step == step).copied();
+        self.next_delta += usize::from(planned.is_some());
+        // The guide first: it is to see every step, and what it takes goes before the plan.
         if step >= self.prefix
             && let Some(guide) = self.guide
         {
@@ -285,6 +278,12 @@ impl World {
                     return false;
                 }
             }
+        }
+        if let Some(Delta { choice, .. }) = planned {
+            if self.keep_needed {
+                self.note_if_needed(step, choice);
+            }
+            return self.follow(step, choice);
         }
         if self.previous_enabled {
             self.alt = Alt::DEFAULT;
