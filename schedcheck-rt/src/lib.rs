@@ -1,5 +1,5 @@
 //! Runtime of `cargo schedcheck`.
-#[cfg(not(feature = "sysroot"))]
+#[cfg(feature = "attribute")]
 pub use schedcheck_attr::schedcheck;
 
 #[doc(hidden)]

@@ -264,16 +264,9 @@ impl World {
         let yields = matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
         self.previous_enabled = !yields && self.ready(self.current).enabled;
         self.forced = false;
-        if let Some(delta) = self.deltas.get(self.next_delta)
-            && delta.step == step
-        {
-            self.next_delta += 1;
-            let choice = delta.choice;
-            if self.keep_needed {
-                self.note_if_needed(step, choice);
-            }
-            return self.follow(step, choice);
-        }
+        let planned = self.deltas.get(self.next_delta).filter(|delta| delta.step == step).copied();
+        self.next_delta += usize::from(planned.is_some());
+        // The guide first: it is to see every step, and what it takes goes before the plan.
         if step >= self.prefix
             && let Some(guide) = self.guide
         {
@@ -285,6 +278,12 @@ impl World {
                     return false;
                 }
             }
+        }
+        if let Some(Delta { choice, .. }) = planned {
+            if self.keep_needed {
+                self.note_if_needed(step, choice);
+            }
+            return self.follow(step, choice);
         }
         if self.previous_enabled {
             self.alt = Alt::DEFAULT;
@@ -457,12 +456,9 @@ impl World {
         self.advance_time(&op, applied.enabler);
         let time = self.threads[self.current].time;
         let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
-        self.threads[self.current].spin.remember(
-            &note,
-            applied.before,
-            step,
-            spin::is_known(op.kind, &event),
-        );
+        let after = if op.object == ObjectId::NONE { 0 } else { self.objects.summary(op.object) };
+        let known = spin::is_known(op.kind, &event);
+        self.threads[self.current].spin.remember(&note, step, (applied.before, after), known);
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
@@ -520,7 +516,7 @@ impl World {
         }
         let object = event.accesses[0].object;
         self.objects.set_value(object, after.unwrap_or(before));
-        self.threads[self.current].spin.found(before);
+        self.threads[self.current].spin.found(before, after.unwrap_or(before));
     }
 
     /// The operation just executed was a CAS that wanted `expected` and found `before`.
