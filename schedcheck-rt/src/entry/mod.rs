@@ -3,6 +3,7 @@
 //! One process explores one test: it reads a request, answers with events on what was its standard
 //! output, and is gone. The loop between search and execution is [`explore`].
 
+mod addresses;
 mod crash;
 mod explore;
 mod record;
@@ -53,6 +54,7 @@ pub fn register_options(options: &'static str) {
 
 /// Answers the request in the file `path` about the tests `cases`.
 pub fn answer(cases: &[TestCase], path: &Path) {
+    addresses::make_repeatable();
     let channel = Channel::open();
     if let Err(problem) = try_answer(cases, path, &channel) {
         channel.send(Object::new().text("event", "refused").text("message", &problem.to_string()));
