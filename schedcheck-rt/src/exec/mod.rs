@@ -118,6 +118,15 @@ impl Active {
         holds
     }
 
+    /// Ends the execution here, as one that says nothing. Does not return.
+    pub(crate) fn abandon(&self) {
+        let world = self.world();
+        world.in_user = false;
+        world.outcome = Some(outcome::Outcome::Abandoned);
+        world.over = true;
+        self.suspend();
+    }
+
     fn suspend(&self) {
         let yielder = {
             let world = self.world();
