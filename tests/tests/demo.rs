@@ -31,7 +31,7 @@ fn the_demo_shows_four_bugs_and_four_fixes() {
         let outcome = verdict["outcome"].as_str().unwrap();
         assert!(outcomes.contains(&outcome), "{test}: {verdict}");
         assert_eq!(verdict["complete"], false, "{test}");
-        assert!(Utf8Path::new(verdict["replay"].as_str().unwrap()).exists(), "{test}: {verdict}");
+        assert!(repository.join(verdict["replay"].as_str().unwrap()).exists(), "{test}: {verdict}");
     }
     for test in FIXES {
         let verdict = &verdicts[&format!("bank::lib {test}")];
