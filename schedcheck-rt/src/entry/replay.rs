@@ -12,7 +12,7 @@ use crate::wire::request::Request;
 /// Executes the schedule of `request` and reports what it did.
 pub(super) fn replay(test: Test, settings: &Settings, request: &Request, channel: &Channel) {
     channel.send(Object::new().text("event", "started"));
-    let mut execution = Execution::new(test, settings.max_steps);
+    let mut execution = settings.execution(test);
     execution.take_over_process();
     execution.report_executions();
     let figures = Figures { executions: 1, traces: 1, ..Figures::default() };

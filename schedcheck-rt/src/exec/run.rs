@@ -96,7 +96,7 @@ impl Execution {
 
     /// From now on, executions are for a report: their views are kept, with just those decisions
     /// of their plan that default behaviour would not have made.
-    pub(crate) fn report_executions(&mut self) {
+    pub fn report_executions(&mut self) {
         self.keep_views = true;
         self.world.keep_needed = true;
     }

@@ -83,10 +83,21 @@ impl StdWords {
         let Some(block) = image::thread_local_block() else { return StdWords::default() };
         let (_, offsets) = OFFSETS.get_or_init(|| (block.size, look_for(block)));
         let start = block.start();
-        StdWords {
+        let words = StdWords {
             hash_keys: offsets.hash_keys.map(|offset| (start + offset) as *mut [u64; 2]),
             panics: offsets.panics.map(|offset| (start + offset) as *mut u64),
-        }
+        };
+        words.make_keys();
+        words
+    }
+
+    /// Lets std make the calling thread's keys, which it does when they are first asked for.
+    fn make_keys(&self) {
+        std::hint::black_box(std::hash::RandomState::new());
+        let mut made = self.read();
+        // As if nobody had asked.
+        made.hash_keys = made.hash_keys.map(|[first, second]| [first.wrapping_sub(1), second]);
+        self.write(made);
     }
 
     /// Gives `thread` its own words; returns those that were there.
@@ -108,8 +119,6 @@ impl StdWords {
 
     /// Gives a thread of the system that was just started, the calling one, these words.
     pub(super) fn adopt(&self, words: Kept) {
-        // std makes a thread's keys when they are first asked for.
-        std::hint::black_box(std::hash::RandomState::new());
         self.write(words);
     }
 
