@@ -17,8 +17,8 @@ use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
 use crate::search::step::{
-    Access, Alt, BudgetKind, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId, Pending,
-    ReadsWhen, StepIndex, ThreadId, Trace,
+    Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
+    Pending, ReadsWhen, StepIndex, ThreadId, Trace,
 };
 
 /// Position of a thread in the current execution, by order of creation.
@@ -271,16 +271,9 @@ impl World {
         let yields = matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
         self.previous_enabled = !yields && self.ready(self.current).enabled;
         self.forced = false;
-        if let Some(delta) = self.deltas.get(self.next_delta)
-            && delta.step == step
-        {
-            self.next_delta += 1;
-            let choice = delta.choice;
-            if self.keep_needed {
-                self.note_if_needed(step, choice);
-            }
-            return self.follow(step, choice);
-        }
+        let planned = self.deltas.get(self.next_delta).filter(|delta| delta.step == step).copied();
+        self.next_delta += usize::from(planned.is_some());
+        // The guide first: it is to see every step, and what it takes goes before the plan.
         if step >= self.prefix
             && let Some(guide) = self.guide
         {
@@ -292,6 +285,12 @@ impl World {
                     return false;
                 }
             }
+        }
+        if let Some(Delta { choice, .. }) = planned {
+            if self.keep_needed {
+                self.note_if_needed(step, choice);
+            }
+            return self.follow(step, choice);
         }
         if self.previous_enabled {
             self.alt = Alt::DEFAULT;
@@ -462,12 +461,9 @@ impl World {
         self.advance_time(&op, applied.enabler);
         let time = self.threads[self.current].time;
         let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
-        self.threads[self.current].spin.remember(
-            &note,
-            applied.before,
-            step,
-            spin::is_known(op.kind, &event),
-        );
+        let after = if op.object == ObjectId::NONE { 0 } else { self.objects.summary(op.object) };
+        let known = spin::is_known(op.kind, &event);
+        self.threads[self.current].spin.remember(&note, step, (applied.before, after), known);
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
@@ -525,15 +521,19 @@ impl World {
         }
         let object = event.accesses[0].object;
         self.objects.set_value(object, after.unwrap_or(before));
-        self.threads[self.current].spin.found(before);
+        self.threads[self.current].spin.found(before, after.unwrap_or(before));
     }
 
-    /// The operation just executed was a CAS that wanted `expected`.
+    /// The operation just executed was a CAS that wanted `expected` and found `before`.
     #[inline]
-    pub(crate) fn executed_cas(&mut self, expected: u64) {
+    pub(crate) fn executed_cas(&mut self, before: u64, expected: u64) {
         let event = self.trace.events.last_mut().expect("an operation was executed");
         event.reads_when = ReadsWhen::StateIsNot(expected);
         event.full_mode = Mode::Write;
+        if before != expected {
+            // Failing for no reason would look the same.
+            event.costly_alts = BudgetKinds::NONE;
+        }
     }
 
     /// The operation just executed was one that others can tell the order of.
@@ -587,6 +587,8 @@ fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
         | Kind::CountDown
         | Kind::FutexWait
         | Kind::FutexWake => Mode::Write,
+        // The end it waited for is over, and no other will come.
+        Kind::Join if enabled => Mode::None,
         Kind::Join => Mode::Await,
         Kind::Park => Mode::AwaitWrite,
         Kind::Unpark | Kind::CountUp => Mode::Mark,

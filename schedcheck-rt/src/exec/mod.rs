@@ -32,6 +32,7 @@ pub use run::{Execution, Test, TestResult};
 use crate::model::{Applied, Kind, ObjectKind, Op, Site};
 use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
+use std::any::Any;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -124,6 +125,15 @@ impl Active {
         holds
     }
 
+    /// Ends the execution here, as one that says nothing. Does not return.
+    pub(crate) fn abandon(&self) {
+        let world = self.world();
+        world.in_user = false;
+        world.outcome = Some(outcome::Outcome::Abandoned);
+        world.over = true;
+        self.suspend();
+    }
+
     fn suspend(&self) {
         let exit = {
             let world = self.world();
@@ -150,7 +160,7 @@ impl Active {
     /// The CAS just performed found `before`, wanted `expected`, and left `after` if it succeeded.
     #[inline]
     pub(crate) fn executed_cas(&self, before: u64, expected: u64, after: Option<u64>) {
-        self.world().executed_cas(expected);
+        self.world().executed_cas(before, expected);
         self.world().executed_on(before, after);
     }
 
@@ -257,7 +267,8 @@ impl Active {
     }
 
     /// The running thread panicked; whoever joins it takes that over with [`Active::panic_heard`].
-    pub(crate) fn panicked(&self) {
+    pub(crate) fn panicked(&self, payload: &(dyn Any + Send)) {
+        panics::note_passed_on(*self, payload);
         let world = self.world();
         world.threads[world.current].unheard_panic = true;
     }

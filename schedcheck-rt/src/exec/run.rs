@@ -179,13 +179,16 @@ impl Execution {
 
 /// Runs the test body; `None` if it panicked.
 fn run_body(body: fn() -> TestResult) -> Option<TestResult> {
-    let result = catch_unwind(body).ok();
+    let result = catch_unwind(body);
     if let Some(active) = super::active() {
+        if let Err(payload) = &result {
+            panics::note_passed_on(active, payload.as_ref());
+        }
         active.before_end_of_thread();
         let life = active.life_of(0);
         active.perform(Op::new(Kind::End, life, Location::caller()));
     }
-    result
+    result.ok()
 }
 
 /// Resumes the thread whose turn it is until the execution is over.
@@ -241,7 +244,6 @@ fn started(world: &mut World, slot: Slot, body: Body) -> Carried {
     Carried::start_on(world.backend, birth, move |exit| {
         let active = super::active().expect("threads run inside an execution");
         let world = active.world();
-        world.in_user = false;
         world.threads[slot].exit = exit;
         world.execute();
         world.in_user = true;

@@ -26,6 +26,7 @@
 use super::controller::{StepNote, World};
 use crate::model::{Kind, Op, Site};
 use crate::search::step::{Event, Mode, NO_STEP, ObjectId, StepIndex};
+use smallvec::SmallVec;
 
 /// Rounds of a counting loop that are explored without a change from outside.
 const ROUNDS: u32 = 4;
@@ -75,8 +76,9 @@ struct Remembered {
     kind: Kind,
     object: ObjectId,
     site: Site,
-    /// The state of the object before the step.
+    /// The state of the object before the step, and after it.
     before: u64,
+    after: u64,
     /// Its number in the execution.
     step: StepIndex,
 }
@@ -125,23 +127,25 @@ impl Spin {
 
     /// Remembers a step that was executed; `known`: what it did to its object shows in the state.
     #[inline]
-    pub(crate) fn remember(&mut self, note: &StepNote, before: u64, step: StepIndex, known: bool) {
+    pub(crate) fn remember(&mut self, note: &StepNote, step: StepIndex, states: (u64, u64), known: bool) {
         if !known {
             self.count = 0;
             self.sites = 0;
             return;
         }
         self.sites |= Self::bit(note.site);
-        let step = Remembered { kind: note.kind, object: note.object, site: note.site, before, step };
+        let (before, after) = states;
+        let step = Remembered { kind: note.kind, object: note.object, site: note.site, before, after, step };
         self.steps[self.count % MEMORY] = Some(step);
         self.count += 1;
     }
 
-    /// The step just remembered found its object in this state.
+    /// The step just remembered found its object in one state and left it in the other.
     #[inline]
-    pub(crate) fn found(&mut self, before: u64) {
+    pub(crate) fn found(&mut self, before: u64, after: u64) {
         if let Some(step) = &mut self.steps[self.count.wrapping_sub(1) % MEMORY] {
             step.before = before;
+            step.after = after;
         }
     }
 
@@ -225,9 +229,10 @@ pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
 /// An object that a round used.
 struct Used {
     object: ObjectId,
-    /// Its state before the round's first access.
-    first_state: u64,
-    /// The round's last access.
+    /// Its state before the round's first access, and after its last one.
+    found: u64,
+    left: u64,
+    /// That last access.
     last: StepIndex,
 }
 
@@ -246,7 +251,7 @@ impl World {
     #[cold]
     pub(crate) fn consider_loop(&mut self, op: &Op, frame: &Frame) {
         let Some(round) = self.threads[self.running].spin.round(op) else { return };
-        let mut used: Vec<Used> = Vec::new();
+        let mut used: SmallVec<[Used; 8]> = SmallVec::new();
         let mut yields = false;
         for step in round {
             yields |= matches!(step.kind, Kind::Yield | Kind::Sleep);
@@ -254,27 +259,27 @@ impl World {
                 continue;
             }
             match used.iter_mut().find(|used| used.object == step.object) {
-                Some(used) => used.last = step.step,
-                None => used.push(Used { object: step.object, first_state: step.before, last: step.step }),
+                Some(used) => (used.last, used.left) = (step.step, step.after),
+                None => used.push(Used {
+                    object: step.object,
+                    found: step.before,
+                    left: step.after,
+                    last: step.step,
+                }),
             }
         }
-        let mut opened = NO_STEP;
-        let mut changed = false;
-        for used in &used {
-            let change = self.first_change(used.object, used.last);
-            let state = match change {
-                Some(change) => self.trace.events[change as usize].before,
-                None => self.objects.summary(used.object),
-            };
-            changed |= state != used.first_state;
-            opened = opened.min(change.unwrap_or(NO_STEP));
-        }
-        let base = self.threads[self.running].stack_base;
-        let spin = &mut self.threads[self.running].spin;
-        if changed {
-            spin.forget_state();
+        if used.is_empty() {
+            // It waits for nobody: spin hints in a counting loop, or a loop that never ends.
             return;
         }
+        if used.iter().any(|used| used.left != used.found) {
+            self.threads[self.running].spin.forget_state();
+            return;
+        }
+        let changes = used.iter().filter_map(|used| self.first_change(used.object, used.last));
+        let opened = changes.min().unwrap_or(NO_STEP);
+        let base = self.threads[self.running].stack_base;
+        let spin = &mut self.threads[self.running].spin;
         spin.rounds += 1;
         self.compares_stacks = true;
         let exact = spin.is_as_before(op, frame, base);
@@ -288,13 +293,11 @@ impl World {
 
     /// The first step after `last` with which somebody changed `object`.
     fn first_change(&self, object: ObjectId, last: StepIndex) -> Option<StepIndex> {
-        let later = self.trace.events.iter().zip(0..).skip(last as usize + 1);
-        later
-            .filter(|(event, _)| {
-                event.accesses.iter().any(|access| access.object == object && changes(access.mode))
-            })
-            .map(|(_, step)| step)
-            .next()
+        let mut later = self.trace.events[last as usize + 1..].iter().zip(last + 1..);
+        let changed = later.find(|(event, _)| {
+            event.accesses.iter().any(|access| access.object == object && changes(access.mode))
+        });
+        changed.map(|(_, step)| step)
     }
 
     /// Tells gated threads that `object` was changed by `step`.
