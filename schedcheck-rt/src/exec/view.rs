@@ -65,6 +65,11 @@ impl Execution {
         &self.view
     }
 
+    /// A hash of who did what and where in the last execution that failed or was to be reported.
+    pub fn fingerprint(&self) -> u64 {
+        self.view.fingerprint
+    }
+
     /// The path of a thread from the test body.
     pub(crate) fn thread_path(&self, thread: ThreadId) -> String {
         self.world().names.path(thread)
