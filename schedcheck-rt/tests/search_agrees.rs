@@ -18,7 +18,7 @@ use support::explore::{ORDERS, by, every_order, explore, report};
 enum Claim {
     /// Every class once.
     Exact,
-    /// Every class, some more than once: alternatives that cost budget.
+    /// Every class, some more than once: alternatives that cost budget, and `try_read`.
     EveryClass,
     /// Every class that matters, once: alternatives are offered only where they make a difference
     /// (readers that let a waiting writer go first).
@@ -171,7 +171,7 @@ fn reader_writer_locks() {
             Ok(())
         },
         0,
-        Claim::EveryOffer,
+        Claim::EveryClass,
     );
 }
 
