@@ -42,7 +42,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(test: Test, settings: &'a Settings, request: &Request, channel: &'a Channel) -> Run<'a> {
-        let mut execution = Box::new(Execution::new(test, settings.max_steps));
+        let mut execution = Box::new(settings.execution(test));
         let mut words =
             Box::new(LastWords { channel, execution: &mut *execution, figures: Figures::default() });
         // SAFETY: only the lifetime changes; the process ends with this exploration.

@@ -13,7 +13,7 @@ use crate::wire::request::Request;
 /// Executes the schedule of `request` and reports what it did.
 pub(super) fn replay(test: Test, settings: &Settings, request: &Request, channel: &Channel) {
     channel.send(Object::new().text("event", "started"));
-    let mut execution = Box::new(Execution::new(test, settings.max_steps));
+    let mut execution = Box::new(settings.execution(test));
     let figures = Figures { executions: 1, traces: 1, ..Figures::default() };
     let mut words = LastWords { channel, execution: &mut *execution, figures: figures.clone() };
     // SAFETY: only the lifetime changes; the process ends with this replay.

@@ -11,7 +11,8 @@ use super::heap::Heap;
 use super::image::Image;
 use super::outcome::{Divergence, Outcome, PanicReport};
 use super::spin::{self, Spin};
-use super::switch::StackPool;
+use super::stacks::StackPool;
+use super::switch::{Backend, Exit};
 use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
@@ -88,7 +89,11 @@ pub(crate) struct World {
     prefix: StepIndex,
     guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
-    /// What std keeps per thread of the system.
+    /// What carries its threads.
+    pub(crate) backend: Backend,
+    /// What std keeps for the root's thread of the system.
+    pub(crate) root_words: StdWords,
+    /// Those of them that are exchanged with every turn: none where threads have their own.
     pub(crate) std_words: StdWords,
     /// User code's memory.
     pub(crate) heap: Heap,
@@ -136,6 +141,8 @@ impl World {
             prefix: 0,
             guide: None,
             views: Vec::new(),
+            backend: Backend::default(),
+            root_words: StdWords::default(),
             std_words: StdWords::default(),
             heap: Heap::new(),
             image: None,
@@ -202,8 +209,8 @@ impl World {
             channels: 0,
             sleeps_after_end: 0,
             name,
-            coroutine: None,
-            yielder: std::ptr::null(),
+            carrier: None,
+            exit: Exit::None,
             body: Some(body),
             leavings: std::ptr::null_mut(),
             time: 0,
@@ -421,17 +428,15 @@ impl World {
         std::mem::swap(&mut self.views, &mut self.trace.pending);
     }
 
-    /// Where the thread that executes right now suspends from.
-    pub(crate) fn running_yielder(&self) -> *const corosensei::Yielder<(), ()> {
-        self.threads[self.running].yielder
-    }
-
     /// Executes the announced operation of the thread whose turn it is.
     #[inline]
     pub(crate) fn execute(&mut self) -> Applied {
         let step = self.trace.events.len() as StepIndex;
         let thread = &self.threads[self.current];
         let (id, op) = (thread.id, thread.op);
+        if self.backend == Backend::OsThreads {
+            super::schedcheck_step(step, self.current as u32);
+        }
         let opened = self.pass_gate();
         let moment = Moment { thread: id, step, alt: self.alt };
         let mut applied = self.objects.apply(moment, &op);

@@ -4,21 +4,28 @@
 //! ([`active`]), and behave as plain std otherwise.
 
 mod addresses;
+mod baton;
 mod controller;
+mod coroutine;
 mod deadlock;
+mod debug;
 mod futex;
 pub(crate) mod heap;
 mod image;
+mod os_thread;
 pub mod outcome;
 mod panics;
 mod run;
+pub(crate) mod signal_stack;
 mod spin;
+mod stacks;
 mod support;
 mod switch;
 mod thread_locals;
 mod threads;
 pub(crate) mod view;
 
+pub use debug::schedcheck_step;
 pub(crate) use futex::EPOCH_NANOSECONDS;
 pub use run::{Execution, Test, TestResult};
 
@@ -128,12 +135,12 @@ impl Active {
     }
 
     fn suspend(&self) {
-        let yielder = {
+        let exit = {
             let world = self.world();
-            world.running_yielder()
+            world.threads[world.running].exit
         };
         // SAFETY: `running` is the thread that executes this very code.
-        unsafe { switch::suspend(yielder) };
+        unsafe { switch::suspend(exit) };
     }
 
     /// Performs an operation on the memory cell at `address`.

@@ -222,6 +222,8 @@ pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
         | Kind::Sleep
         | Kind::Fence => true,
         Kind::Spawn | Kind::Begin | Kind::End | Kind::Choose => false,
+        // Shared: it was done already.
+        Kind::OnceEnter => event.accesses[0].mode == Mode::AcquireShared,
         _ => event.accesses.iter().all(|access| !changes(access.mode)),
     }
 }
@@ -250,10 +252,13 @@ impl World {
     /// the thread comes here. Accesses to one object have one order in all equivalent schedules.
     #[cold]
     pub(crate) fn consider_loop(&mut self, op: &Op, frame: &Frame) {
-        let Some(round) = self.threads[self.running].spin.round(op) else { return };
+        let spin = &self.threads[self.running].spin;
+        let Some(round) = spin.round(op) else { return };
         let mut used: SmallVec<[Used; 8]> = SmallVec::new();
         let mut yields = false;
+        let mut same_loop = false;
         for step in round {
+            same_loop |= spin.compared_at.is_some_and(|place| place == (step.kind, step.object, step.site));
             yields |= matches!(step.kind, Kind::Yield | Kind::Sleep);
             if step.object == ObjectId::NONE {
                 continue;
@@ -280,6 +285,9 @@ impl World {
         let opened = changes.min().unwrap_or(NO_STEP);
         let base = self.threads[self.running].stack_base;
         let spin = &mut self.threads[self.running].spin;
+        if !same_loop {
+            spin.forget_state();
+        }
         spin.rounds += 1;
         self.compares_stacks = true;
         let exact = spin.is_as_before(op, frame, base);
