@@ -4,10 +4,10 @@
 
 macro_rules! programs {
     ($tool:ident) => {
+        use std::sync::Arc;
         use $tool::sync::atomic::{AtomicUsize, Ordering::SeqCst};
         use $tool::sync::{Condvar, Mutex, mpsc};
         use $tool::thread::{self, JoinHandle};
-        use std::sync::Arc;
 
         fn join(threads: Vec<JoinHandle<()>>) {
             for thread in threads {
@@ -122,11 +122,11 @@ macro_rules! programs {
                 "fetch_add_2x3" => || fetch_add(2, 3),
                 "fetch_add_2x9" => || fetch_add(2, 9),
                 "mutex_3x2" => || mutex(3, 2),
-                "mutex_4x2" => || mutex(4, 2),
+                "mutex_3x4" => || mutex(3, 4),
                 "condvar_2" => || condvar(2),
-                "condvar_5" => || condvar(5),
+                "condvar_6" => || condvar(6),
                 "mpsc_1x3" => || mpsc(1, 3),
-                "mpsc_2x5" => || mpsc(2, 5),
+                "mpsc_2x8" => || mpsc(2, 8),
                 "lost_update" => lost_update,
                 "padded_0" => || padded(2, 8, 0),
                 "padded_8" => || padded(2, 8, 8),

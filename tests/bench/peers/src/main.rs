@@ -1,7 +1,7 @@
-//! `peers MILLISECONDS PROGRAM...`: every tool on every program, one JSON line for each pair.
+//! `peers MILLISECONDS TOOL PROGRAM...`: a tool on programs, one JSON line for each.
 //!
 //! A tool that exhausts a program before the time is up starts again, so that its rate does not
-//! depend on what happens once.
+//! depend on what happens once. One tool a process: shuttle's panic hook would slow down loom.
 
 #[macro_use]
 #[path = "../../programs.rs"]
@@ -36,8 +36,9 @@ enum End {
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    let Some(Ok(milliseconds)) = arguments.next().map(|argument| argument.parse()) else {
-        eprintln!("Usage: peers MILLISECONDS PROGRAM...");
+    let (Some(Ok(milliseconds)), Some(tool)) = (arguments.next().map(|text| text.parse()), arguments.next())
+    else {
+        eprintln!("Usage: peers MILLISECONDS TOOL PROGRAM...");
         return ExitCode::from(2);
     };
     let time = Duration::from_millis(milliseconds);
@@ -48,27 +49,28 @@ fn main() -> ExitCode {
             eprintln!("there is no program {name}");
             return ExitCode::from(2);
         };
-        measure(&name, "loom", time, |left| run_loom(on_loom, left));
-        measure(&name, "shuttle dfs", time, |left| {
-            run_shuttle(DfsScheduler::new(None, false), on_shuttle, left)
-        });
-        let endless = usize::MAX;
-        measure(&name, "shuttle random", time, |left| {
-            run_shuttle(RandomScheduler::new_from_seed(SEED, endless), on_shuttle, left)
-        });
-        measure(&name, "shuttle pct", time, |left| {
-            run_shuttle(PctScheduler::new_from_seed(SEED, 3, endless), on_shuttle, left)
-        });
-        measure(&name, "shuttle urw", time, |left| {
-            run_shuttle(UrwRandomScheduler::new_from_seed(SEED, endless), on_shuttle, left)
-        });
+        let program = if tool == "loom" { on_loom } else { on_shuttle };
+        measure(&name, &tool, time, |left| run(&tool, program, left));
     }
     ExitCode::SUCCESS
+}
+
+fn run(tool: &str, program: fn(), time: Duration) -> End {
+    let endless = usize::MAX;
+    match tool {
+        "loom" => run_loom(program, time),
+        "shuttle dfs" => run_shuttle(DfsScheduler::new(None, false), program, time),
+        "shuttle random" => run_shuttle(RandomScheduler::new_from_seed(SEED, endless), program, time),
+        "shuttle pct" => run_shuttle(PctScheduler::new_from_seed(SEED, 3, endless), program, time),
+        "shuttle urw" => run_shuttle(UrwRandomScheduler::new_from_seed(SEED, endless), program, time),
+        _ => panic!("there is no tool {tool}"),
+    }
 }
 
 /// Repeats `run` until `time` is up and tells what it did.
 fn measure(program: &str, tool: &str, time: Duration, run: impl Fn(Duration) -> End) {
     let start = Instant::now();
+    let cpu_before = cpu();
     let mut executions = 0;
     let mut first = None;
     loop {
@@ -81,7 +83,7 @@ fn measure(program: &str, tool: &str, time: Duration, run: impl Fn(Duration) -> 
             break;
         }
     }
-    let seconds = start.elapsed().as_secs_f64();
+    let (wall, cpu) = (start.elapsed(), cpu() - cpu_before);
     let (of_first_run, end) = first.expect("at least one run");
     let end = match end {
         End::Exhausted => "exhausted",
@@ -90,9 +92,16 @@ fn measure(program: &str, tool: &str, time: Duration, run: impl Fn(Duration) -> 
     };
     let line = serde_json::json!({
         "program": program, "tool": tool, "end": end, "executions": of_first_run,
-        "rate": executions as f64 / seconds,
+        "all_executions": executions, "wall_ns": wall.as_nanos() as u64, "cpu_ns": cpu.as_nanos() as u64,
     });
     println!("{line}");
+}
+
+/// Time on a core, as Linux tells it.
+fn cpu() -> Duration {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = statistics.split_whitespace().next().and_then(|number| number.parse().ok());
+    Duration::from_nanos(nanoseconds.unwrap_or(0))
 }
 
 fn run_loom(program: fn(), time: Duration) -> End {
