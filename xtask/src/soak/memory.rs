@@ -32,12 +32,12 @@ pub(super) fn run(repository: &Path, millions: u64) -> Result<bool> {
         bail!("one test was to be explored, not {}", explorations.len());
     };
     let samples = &exploration.samples;
-    println!("{}", table(samples));
+    eprintln!("{}", table(samples));
     let (Some(middle), Some(last)) = (samples.get(samples.len() / 2), samples.last()) else {
         bail!("too short to see anything");
     };
     let growth = last.resident as f64 / middle.resident as f64 - 1.0;
-    println!(
+    eprintln!(
         "{} executions, {} happens-before classes; the second half added {:.1} % to {} KiB",
         exploration.number("executions"),
         exploration.number("traces"),

@@ -59,9 +59,9 @@ fn replay(folder: &Path, failure: &toml::Table, target: &Path, number: u64) -> R
         *ends.entry(end_of_replay(folder, &executable, &request)?).or_default() += 1;
     }
     let same = ends.get(&expected).copied().unwrap_or(0);
-    println!("{same} of {number} replays of {test} gave {expected}");
+    eprintln!("{same} of {number} replays of {test} gave {expected}");
     for (end, times) in ends.iter().filter(|(end, _)| **end != expected) {
-        println!("  {times} gave {end}");
+        eprintln!("  {times} gave {end}");
     }
     Ok(same == number)
 }
