@@ -98,6 +98,16 @@ pub fn run(
 
 fn start(binary: &TestBinary, request: &Utf8Path) -> Result<Child> {
     let mut command = Command::new(&binary.executable);
+    prepare(&mut command, binary, request);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Its own group: Ctrl-C on the terminal is for us, and we tell the children.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.spawn().map_err(|source| ExpectedError::Start { program: binary.executable.to_string(), source })
+}
+
+/// Gives the test binary that `command` runs its arguments, its directory and its environment.
+pub fn prepare(command: &mut Command, binary: &TestBinary, request: &Utf8Path) {
     for (name, _) in std::env::vars_os() {
         if is_of_a_package(&name) || name.to_string_lossy().starts_with("SCHEDCHECK_") {
             command.env_remove(&name);
@@ -108,14 +118,7 @@ fn start(binary: &TestBinary, request: &Utf8Path) -> Result<Child> {
         .args(["--list", "--format", "terse"])
         .current_dir(&binary.package_dir)
         .envs(binary.env.iter().map(|(name, value)| (name, value)))
-        .env("SCHEDCHECK_REQUEST", request)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    // Its own group: Ctrl-C on the terminal is for us, and we tell the children.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.spawn().map_err(|source| ExpectedError::Start { program: binary.executable.to_string(), source })
+        .env("SCHEDCHECK_REQUEST", request);
 }
 
 /// Waits for a child that has closed its stdout; kills it at the deadline.

@@ -6,7 +6,7 @@
 //! all that depends on them: shared holders that would still block an exclusive acquisition, and
 //! costly alternatives that are not needed and no longer fit into the budget.
 
-use super::dependence::dependent;
+use super::dependence::{Class, class, dependent};
 use super::races::Reversal;
 use super::step::*;
 use super::wakeup::{Inserter, REVERSED, Source};
@@ -48,33 +48,81 @@ impl Inserter {
             match self.remaining_sharer(source, reversal) {
                 None => return true,
                 Some(sharer) if sharer < reversal.at => return false,
+                // The reversed operation cannot come without it, nor while it holds on.
+                Some(sharer) if self.leads_to(source, sharer, reversal) => return false,
                 Some(sharer) => self.without.push(sharer),
             }
         }
     }
 
+    /// Whether `step` happens before the last step of the reversing thread ahead of its operation.
+    fn leads_to(&self, source: Source<'_>, step: StepIndex, reversal: &Reversal) -> bool {
+        let steps = source.history.of_thread(reversal.choice.thread);
+        let ahead = steps.partition_point(|&own| own < reversal.instead_of);
+        let owner = source.trace.events[step as usize].thread;
+        ahead > 0 && source.history.before(step, owner, steps[ahead - 1])
+    }
+
     /// A shared acquisition in the prefix or in w that is not given up in them.
     fn remaining_sharer(&self, source: Source<'_>, reversal: &Reversal) -> Option<StepIndex> {
         let wanted = reversal.accesses.iter().find(|access| access.mode == Mode::Acquire)?.object;
-        let uses = |step: StepIndex, modes: &[Mode]| {
-            let accesses = &source.trace.events[step as usize].accesses;
-            accesses.iter().any(|access| access.object == wanted && modes.contains(&access.mode))
-        };
-        let prefix = 0..reversal.at;
-        let all = || prefix.clone().chain(self.rest.iter().copied().filter(|&s| s != REVERSED));
+        self.sharers(source, reversal.at, wanted).first().copied()
+    }
+
+    /// The shared acquisitions of `object` in the prefix and in w that are not given up in them.
+    fn sharers(&self, source: Source<'_>, at: StepIndex, object: ObjectId) -> Vec<StepIndex> {
         let mut held: Vec<StepIndex> = Vec::new();
-        for step in all() {
-            let thread = source.trace.events[step as usize].thread;
-            if uses(step, &[Mode::AcquireShared, Mode::TryAcquireShared]) {
-                held.push(step);
-            } else if uses(step, &[Mode::ReleaseShared]) {
-                let mine = |&other: &StepIndex| source.trace.events[other as usize].thread == thread;
-                if let Some(at) = held.iter().rposition(mine) {
-                    held.remove(at);
+        for step in (0..at).chain(self.rest.iter().copied().filter(|&step| step != REVERSED)) {
+            let event = &source.trace.events[step as usize];
+            for access in event.accesses.iter().filter(|access| access.object == object) {
+                match access.mode {
+                    Mode::AcquireShared | Mode::TryAcquireShared => held.push(step),
+                    // A writer that goes on as a reader.
+                    Mode::Release if self.next_mode(source, step, object) == Some(Mode::ReleaseShared) => {
+                        held.push(step);
+                    }
+                    Mode::ReleaseShared => {
+                        let mine =
+                            |&other: &StepIndex| source.trace.events[other as usize].thread == event.thread;
+                        if let Some(at) = held.iter().rposition(mine) {
+                            held.remove(at);
+                        }
+                    }
+                    _ => {}
                 }
             }
         }
-        held.first().copied()
+        held
+    }
+
+    /// How the thread of `step` uses `object` next.
+    fn next_mode(&self, source: Source<'_>, step: StepIndex, object: ObjectId) -> Option<Mode> {
+        let steps = source.history.of_thread(source.trace.events[step as usize].thread);
+        let later = steps[source.history.index(step) as usize..].iter();
+        let mut accesses = later.flat_map(|&later| &source.trace.events[later as usize].accesses);
+        accesses.find(|access| access.object == object).map(|access| access.mode)
+    }
+
+    /// The accesses of the reversed operation at the end of w.
+    ///
+    /// What `at` found is what the reversed operation finds, unless `at` is one of several sharers
+    /// who come and go in any order: they have to be counted.
+    pub(super) fn foresee(&self, source: Source<'_>, reversal: &Reversal) -> [Access; 2] {
+        let mut accesses = reversal.accesses;
+        let Some(first) = source.trace.events.get(reversal.at as usize) else {
+            return accesses;
+        };
+        let Some(second) = source.trace.events.get(reversal.instead_of as usize) else {
+            return accesses;
+        };
+        let object = accesses[0].object;
+        let shared = |access: &Access| access.object == object && class(access.mode) == Class::Shared;
+        let counts = second.reads_when == ReadsWhen::StateIsNot(0) && reversal.choice.alt.budget().is_none();
+        if counts && first.accesses.iter().any(shared) {
+            let held = !self.sharers(source, reversal.at, object).is_empty();
+            accesses[0].mode = if held { Mode::Read } else { second.full_mode };
+        }
+        accesses
     }
 
     /// Drops costly steps that the reversal does not need while the budget is exceeded.

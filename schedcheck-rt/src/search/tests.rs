@@ -71,7 +71,9 @@ fn random_programs_agree_with_brute_force() {
 /// Programs that were wrong once.
 #[test]
 fn programs_that_were_wrong_once() {
-    for (seed, family) in [(1_001_728, Family::Channels), (1_015_286, Family::RwLocks)] {
+    for (seed, family) in
+        [(1_001_728, Family::Channels), (1_015_286, Family::RwLocks), (5_027_174, Family::RwLocks)]
+    {
         compare(seed, family, Budget::NONE).unwrap();
     }
 }

@@ -103,7 +103,8 @@ impl Inserter {
         if !self.collect(source, reversal) || !self.fit_budget(source, reversal) {
             return None;
         }
-        self.insert(tree, source, reversal, place)
+        let accesses = self.foresee(source, reversal);
+        self.insert(tree, source, &Reversal { accesses, ..*reversal }, place)
     }
 
     /// Finds a place for an execution that was not asked for, unless it is covered.

@@ -121,7 +121,7 @@ fn commute(a: Mode, b: Mode) -> bool {
         Mode::AcquireShared | Mode::TryAcquireShared | Mode::ReleaseShared => 3,
         _ => 0,
     };
-    class(a) != 0 && class(a) == class(b)
+    a == Mode::None || b == Mode::None || class(a) != 0 && class(a) == class(b)
 }
 
 fn dependent(a: &[Access; 2], b: &[Access; 2]) -> bool {

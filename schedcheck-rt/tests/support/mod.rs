@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub(crate) mod exhaust;
+pub(crate) mod explore;
 
 use schedcheck_rt::exec::outcome::Outcome;
 use schedcheck_rt::exec::{Execution, Test, TestResult};

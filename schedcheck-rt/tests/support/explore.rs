@@ -1,0 +1,110 @@
+//! The search over a real body, to the end, in any order.
+
+use super::alone;
+use super::exhaust;
+use schedcheck_rt::exec::{Execution, Test, TestResult, outside};
+use schedcheck_rt::search::step::{
+    Alt, Budget, Choice, Decision, End, Event, Guide, Model, Pending, Plan, StepIndex, ThreadId, Trace,
+};
+use schedcheck_rt::search::{Options, Search, Stats, priority};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+/// Orders of exploration that must all find the same.
+pub(crate) const ORDERS: [&str; 7] = ["dfs", "bfs", "mdpor,pb", "pb", "rand:1", "rand:2", "rand:3"];
+
+static FOUND: Mutex<String> = Mutex::new(String::new());
+
+/// Called by a body: what it found out.
+pub(crate) fn report(found: impl std::fmt::Debug) {
+    exhaust::report(&found);
+    let text = format!("{found:?}");
+    outside(|| text.as_str().clone_into(&mut FOUND.lock().unwrap_or_else(PoisonError::into_inner)));
+}
+
+/// What a search amounts to.
+#[derive(Debug)]
+pub(crate) struct Explored {
+    /// Every result that was reported, or the word for a failure.
+    pub(crate) results: BTreeSet<String>,
+    /// Executions that were given up: they showed nothing.
+    pub(crate) stopped: u64,
+    pub(crate) stats: Stats,
+}
+
+/// Options of a search by these priorities.
+pub(crate) fn by(priorities: &str, budget: Budget) -> Options {
+    let priority = priority::parse(priorities).expect("the test names priorities that exist");
+    Options { priority, budget, ..Options::default() }
+}
+
+/// Searches to the end, failures or not.
+pub(crate) fn explore(body: fn() -> TestResult, options: Options) -> Explored {
+    let _alone = alone();
+    let mut execution = Execution::new(Test { body, should_panic: None }, 1_000);
+    let mut search = Search::new(options);
+    let mut trace = Trace::default();
+    let (mut results, mut stopped) = (BTreeSet::new(), 0);
+    while let Some(order) = search.next() {
+        report("nothing");
+        execution.run(order.plan, order.guide, &mut trace);
+        search.learn(&trace);
+        if trace.end == End::Stopped {
+            stopped += 1;
+            continue;
+        }
+        results.insert(result_of(&execution));
+    }
+    Explored { results, stopped, stats: search.stats() }
+}
+
+fn result_of(execution: &Execution) -> String {
+    match execution.outcome().word() {
+        "passed" => FOUND.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        word => word.to_owned(),
+    }
+}
+
+/// Takes the given threads, then always the first; notes who else there was.
+#[derive(Default)]
+struct Follow {
+    threads: Vec<ThreadId>,
+    enabled: Vec<Vec<ThreadId>>,
+}
+
+impl Guide for Follow {
+    fn choose(&mut self, step: StepIndex, _: Option<ThreadId>, pending: &[Pending]) -> Decision {
+        let enabled = pending.iter().filter(|op| op.enabled).map(|op| op.thread);
+        self.enabled.push(enabled.collect());
+        match self.threads.get(step as usize).or(self.enabled[step as usize].first()) {
+            Some(&thread) => Decision::Take(Choice { thread, alt: Alt::DEFAULT }),
+            None => Decision::Default,
+        }
+    }
+
+    fn executed(&mut self, _: StepIndex, _: &Event) {}
+}
+
+/// The results of every order of a body without alternatives, no claim about commuting steps made.
+pub(crate) fn every_order(body: fn() -> TestResult) -> BTreeSet<String> {
+    let _alone = alone();
+    let mut execution = Execution::new(Test { body, should_panic: None }, 1_000);
+    let (mut results, mut trace) = (BTreeSet::new(), Trace::default());
+    let mut guide = Follow::default();
+    loop {
+        guide.enabled.clear();
+        report("nothing");
+        execution.run(&Plan::default(), Some(&mut guide), &mut trace);
+        results.insert(result_of(&execution));
+        guide.threads = trace.events.iter().map(|event| event.thread).collect();
+        loop {
+            let Some(last) = guide.threads.pop() else { return results };
+            let enabled = &guide.enabled[guide.threads.len()];
+            let at = enabled.iter().position(|&thread| thread == last);
+            if let Some(&other) = at.and_then(|at| enabled.get(at + 1)) {
+                guide.threads.push(other);
+                break;
+            }
+        }
+    }
+}
