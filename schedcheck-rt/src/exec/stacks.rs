@@ -56,7 +56,8 @@ fn clean(stack: &DefaultStack) {
     while page >= lowest && untouched < 4 {
         // SAFETY: memory of a stack between its guard page and its base, used by nobody now.
         let words = unsafe { std::slice::from_raw_parts_mut(page as *mut u64, PAGE / 8) };
-        if words.iter().all(|word| *word == 0) {
+        // Many words at a time, which a processor compares at once.
+        if words.chunks_exact(16).all(|words| words.iter().fold(0, |all, word| all | word) == 0) {
             untouched += 1;
         } else {
             words.fill(0);
