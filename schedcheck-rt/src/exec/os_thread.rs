@@ -69,10 +69,15 @@ impl Carrier for OsThread {
         OsThread { baton, handle }
     }
 
+    // Cold, as below: the turns of coroutines, through the same code, must not pay for these.
+    #[cold]
+    #[inline(never)]
     fn resume(&mut self) -> Resumed {
         self.baton.lend()
     }
 
+    #[cold]
+    #[inline(never)]
     unsafe fn suspend(exit: Parking) {
         // SAFETY: the running thread holds its baton at the base of its stack.
         let baton = unsafe { &*exit.baton };
