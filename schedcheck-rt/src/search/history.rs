@@ -64,6 +64,8 @@ pub struct History {
     barrier: StepIndex,
     /// Signature of every prefix; the empty one first.
     signatures: Vec<u64>,
+    /// A random number per thread.
+    weights: Vec<u64>,
 }
 
 impl History {
@@ -80,6 +82,7 @@ impl History {
         self.barrier = NO_STEP;
         self.signatures.clear();
         self.signatures.push(0);
+        self.weights.extend((self.weights.len()..threads).map(|thread| mix(thread as u64 + 1)));
     }
 
     /// Reads a whole trace.
@@ -213,9 +216,9 @@ impl History {
 
     fn fingerprint(&self, step: StepIndex, event: &Event) -> u64 {
         let start = u64::from(event.thread.0) << 32 | u64::from(event.alt.0) << 16;
-        let sum = self.clock(step).iter().enumerate().fold(start, |sum, (thread, &count)| {
-            sum.wrapping_add(mix(thread as u64 + 1).wrapping_mul(u64::from(count)))
-        });
+        let counts = self.clock(step).iter().zip(&self.weights);
+        let sum = counts
+            .fold(start, |sum, (&count, &weight)| sum.wrapping_add(weight.wrapping_mul(u64::from(count))));
         mix(sum)
     }
 

@@ -14,6 +14,7 @@ mod optimal;
 pub mod options;
 pub mod priority;
 pub mod progress;
+mod quick;
 pub mod races;
 mod recorder;
 pub mod rng;

@@ -40,6 +40,7 @@
 
 use super::dependence::{blocks, dependent};
 use super::history::History;
+use super::quick::covered_at_once;
 use super::races::Reversal;
 use super::sequence::precedes;
 use super::step::*;
@@ -96,14 +97,14 @@ pub(super) struct Inserter {
 }
 
 /// Where an insertion is.
-struct Place {
-    line: LineId,
-    step: StepIndex,
+pub(super) struct Place {
+    pub(super) line: LineId,
+    pub(super) step: StepIndex,
     /// What `line` does here, unless it ends here.
-    own: Option<Edge>,
+    pub(super) own: Option<Edge>,
     /// The choice being reversed, while it is still ahead and so is the operation that reverses it:
     /// these two depend on each other whatever their objects.
-    reversed: Option<Choice>,
+    pub(super) reversed: Option<Choice>,
     preemptions: u32,
     running: Option<ThreadId>,
     /// `running` is known to be able to go on.
@@ -120,6 +121,9 @@ impl Inserter {
         preemptions: u32,
     ) -> Option<Branch> {
         let place = enter(tree, source, reversal.at, preemptions);
+        if covered_at_once(tree, source, reversal, &place) {
+            return None;
+        }
         self.prepare(source, reversal.at);
         if !self.collect(source, reversal) || !self.fit_budget(source, reversal) {
             return None;
@@ -381,7 +385,7 @@ impl Inserter {
                     self.needed[thread] >= source.history.index(step)
                 };
                 let asleep = || self.sleepers.iter().any(|s| s.until == StepIndex::MAX);
-                if needed == (pass == 0) && (needed || asleep()) {
+                if needed == (pass == 0) && (needed || self.chain.is_empty() || asleep()) {
                     self.append(source, reversal, step, place, &mut here);
                 }
             }

@@ -1,0 +1,72 @@
+//! Races that were seen before, rejected without building their sequences.
+
+use super::races::Reversal;
+use super::step::*;
+use super::tree::{Edge, Tree};
+use super::wakeup::{Place, Source};
+
+/// Whether a branch of one step at `place`, taken by a thread of w, covers w.
+///
+/// This is what becomes of most races: an earlier execution of the same prefix had them too. It is
+/// decided without looking at w. (Having seen the race there is not enough. w reaches to the end of
+/// the execution, and what commuted with the end of that one need not commute with the end of this
+/// one: leaving out races of the common prefix loses classes.) The first step of a thread of w is
+/// initial whatever the end of w is.
+pub(super) fn covered_at_once(tree: &Tree, source: Source<'_>, reversal: &Reversal, place: &Place) -> bool {
+    let Some(reversed) = place.reversed.filter(|_| reversal.instead_of != NO_STEP) else {
+        return false;
+    };
+    if place.step < tree.free(place.line) || reversal.excludes_sharers {
+        return false;
+    }
+    let begins = |edge: &Edge| {
+        let steps = source.history.of_thread(edge.thread);
+        let Some(&first) = steps.get(steps.partition_point(|&step| step < place.step)) else {
+            return false;
+        };
+        let event = &source.trace.events[first as usize];
+        edge.choice() != reversed
+            && first < reversal.instead_of
+            && event.alt == edge.alt
+            && !source.history.before(place.step, reversed.thread, first)
+            && source.history.clock(first).iter().enumerate().all(|(other, &count)| {
+                other == edge.thread.0 as usize || {
+                    let steps = source.history.of_thread(ThreadId(other as u16));
+                    count == 0 || steps[count as usize - 1] < place.step
+                }
+            })
+    };
+    if place.own.as_ref().is_some_and(begins) {
+        return true;
+    }
+    let children = tree.children_at(place.line, place.step).iter();
+    let mut short = children.take_while(|&&child| tree.free(child) == place.step + 1);
+    short.any(|&child| {
+        let edge = tree.chained(child, place.step);
+        begins(&edge) || edge.choice() == reversal.choice && directly(source, reversal, place)
+    })
+}
+
+/// Whether the reversed operation can come first: nothing orders a step of w before it. Asked only
+/// of operations that turn out as they did when they were executed.
+fn directly(source: Source<'_>, reversal: &Reversal, place: &Place) -> bool {
+    let event = &source.trace.events[reversal.instead_of as usize];
+    if event.reads_when != ReadsWhen::Never || event.accesses != reversal.accesses {
+        return false;
+    }
+    let steps = source.history.of_thread(reversal.choice.thread);
+    let next = steps.partition_point(|&step| step < place.step);
+    let clock = source.history.clock(reversal.instead_of);
+    steps.get(next) == Some(&reversal.instead_of)
+        && clock.iter().enumerate().all(|(other, &count)| {
+            let thread = ThreadId(other as u16);
+            thread == reversal.choice.thread || {
+                let steps = source.history.of_thread(thread);
+                // Of the steps behind the place, only those that also follow the reversed one.
+                let behind = &steps[..count as usize];
+                let from = behind.partition_point(|&step| step < place.step);
+                let owner = source.trace.events[place.step as usize].thread;
+                behind.get(from).is_none_or(|&step| source.history.before(place.step, owner, step))
+            }
+        })
+}
