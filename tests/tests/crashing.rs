@@ -2,14 +2,15 @@
 use schedcheck_tests::project::Project;
 
 /// Each test with its outcome and a part of the message.
-const EXPECTED: [(&str, &str, &str); 11] = [
+const EXPECTED: [(&str, &str, &str); 12] = [
     ("aborts", "crash", "SIGABRT"),
     ("aborts_after_a_lost_update", "crash", "SIGABRT"),
     ("crashes_in_another_thread", "crash", "thread 'thread-1' received SIGABRT"),
     ("exits", "crash", "exit status: 3"),
     ("exits_with_success", "crash", "exit status: 0"),
     ("hangs", "crash", "did not answer"),
-    ("overflows_the_stack", "crash", "overflowed its stack"),
+    ("overflows_the_stack", "crash", "thread 'main' has overflowed its stack"),
+    ("overflows_the_stack_of_a_named_thread", "crash", "thread 'digger' has overflowed its stack"),
     ("panics_in_a_destructor", "panic", "panic in a destructor"),
     ("panics_in_a_destructor_while_panicking", "crash", "SIGABRT"),
     ("segfaults", "crash", "SIGSEGV"),
@@ -32,7 +33,25 @@ fn every_crash_is_reported_and_none_is_lost() {
         assert_eq!(has_replay, outcome != "passed", "{verdict}");
     }
     let last = output.json().pop().unwrap();
-    assert_eq!((&last["passed"], &last["failed"]), (&1.into(), &10.into()));
+    assert_eq!((&last["passed"], &last["failed"]), (&1.into(), &11.into()));
+}
+
+#[test]
+fn threads_of_the_system_crash_with_the_same_verdicts() {
+    let project = Project::copy_of("crashing");
+    // One that hangs does so on any thread, and takes long to give up on.
+    let args =
+        ["--all-tests", "--os-threads", "--skip", "hangs", "--no-fail-fast", "--message-format", "json"];
+    let verdicts = project.schedcheck(&args).run().expect_code(100).verdicts();
+    for (name, outcome, message) in EXPECTED.into_iter().filter(|(name, ..)| *name != "hangs") {
+        let verdict = &verdicts[&format!("crashing::lib {name}")];
+        assert_eq!(verdict["outcome"], outcome, "{verdict}");
+        assert!(verdict["message"].as_str().unwrap().contains(message), "{verdict}");
+    }
+    let file = verdicts["crashing::lib overflows_the_stack_of_a_named_thread"]["replay"].as_str().unwrap();
+    let again =
+        project.schedcheck(&["replay", file, "--message-format", "json"]).run().expect_code(100).json();
+    assert_eq!(again[2]["message"], "thread 'digger' has overflowed its stack");
 }
 
 #[test]

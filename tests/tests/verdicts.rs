@@ -88,11 +88,13 @@ const PASSING: &[(&str, Coverage, &[&str])] = &[
     ("locks::two_writers", Exactly(2), &["ab", "ba"]),
     ("loops::bounded_spin", Exactly(4), &["None", "Some(0)", "Some(1)", "Some(2)"]),
     ("loops::poll_under_a_lock", Complete, &["done"]),
+    ("loops::spin_after_another_loop", Complete, &["0"]),
     ("loops::spin_lock", Complete, &["2"]),
     ("loops::spin_until_a_thread_is_finished", Complete, &["done"]),
     ("loops::spin_with_a_hint", Complete, &["done"]),
     ("loops::spin_with_a_sleep", Complete, &["done"]),
     ("loops::spin_with_a_yield", Complete, &["done"]),
+    ("loops::spin_with_more_and_more_hints", Complete, &["done"]),
     ("loops::spin_without_a_yield", Complete, &["done"]),
     ("loops::take_turns", Complete, &["4"]),
     ("loops::try_lock_until_it_is_free", Complete, &["ab", "ba"]),
@@ -183,7 +185,7 @@ struct Findings {
 
 fn explore() -> Findings {
     let project = Project::copy_of("probes");
-    let args = ["--all-tests", "--no-fail-fast", "--message-format", "json", "--max-time", "20s"];
+    let args = ["--all-tests", "--no-fail-fast", "--message-format", "json", "--max-time", "10s"];
     let file = project.path.join("outcomes");
     let lines = project.schedcheck(&args).env("PROBES_OUTCOMES", &file).run().expect_code(100).json();
     let finished = lines.into_iter().filter(|line| line["type"] == "test-finished");

@@ -14,8 +14,8 @@ use crate::wire::json::Object;
 use crate::wire::request::Request;
 use std::time::{Duration, Instant};
 
-/// Random executions at the beginning, whose races feed the search.
-const SEED_RUNS: u32 = 0;
+/// Most random executions that are mixed in; their races feed the search.
+const SEED_RUNS: u32 = 200;
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);

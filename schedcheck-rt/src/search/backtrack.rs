@@ -71,7 +71,13 @@ impl Backtrack {
         count_preemptions(trace, &mut self.preemptions);
         let mut races = std::mem::take(&mut self.races);
         for reversal in races.find(trace, &mut self.history) {
-            let source = Source { trace, history: &self.history, path: &self.path, budget: options.budget };
+            let source = Source {
+                trace,
+                history: &self.history,
+                path: &self.path,
+                budget: options.budget,
+                spinners: &[],
+            };
             self.wanted.clear();
             self.inserter.initials(source, reversal, &mut self.wanted);
             let as_classic = options.reduction == Reduction::Classic;
@@ -115,7 +121,8 @@ impl Backtrack {
 
     fn add(&mut self, options: &mut Options, trace: &Trace, reversal: &Reversal, choice: Choice) {
         let step = reversal.at;
-        let source = Source { trace, history: &self.history, path: &self.path, budget: options.budget };
+        let source =
+            Source { trace, history: &self.history, path: &self.path, budget: options.budget, spinners: &[] };
         let point = Point::at(&self.tree, source, step);
         let pending = self.recorder.pending(step);
         let pending = if pending.is_empty() { &trace.pending } else { pending };

@@ -47,6 +47,8 @@ pub struct Stats {
     pub peak_pending: usize,
     /// Most bytes the pending executions took at any time.
     pub peak_bytes: usize,
+    /// Random runs among the executions.
+    pub random: u64,
     /// Executions stopped because only sleeping threads were left.
     pub blocked: u64,
     /// All schedules with at most so many preemptions are covered; known to bounded searches.
@@ -124,7 +126,8 @@ impl Search {
         self.stats.executions += 1;
         self.stats.diverged += u64::from(matches!(trace.end, End::Diverged(_)));
         self.stats.blocked += u64::from(blocked);
-        let new_trace = !blocked && self.seen.insert(signature);
+        let whole = !blocked && trace.end != End::Stopped;
+        let new_trace = whole && self.seen.insert(signature);
         self.stats.traces += u64::from(new_trace);
         let (pending, bytes) = self.size();
         self.stats.peak_pending = self.stats.peak_pending.max(pending);
@@ -148,7 +151,12 @@ impl Search {
             Strategy::Backtrack(_) => (None, None),
             Strategy::Enumerate(enumerate) => (Some(&enumerate.progress), enumerate.progress.bound_done()),
         };
+        let random = match &self.strategy {
+            Strategy::Optimal(optimal) => u64::from(optimal.seeds_run),
+            Strategy::Backtrack(_) | Strategy::Enumerate(_) => 0,
+        };
         Stats {
+            random,
             pending,
             complete: pending == 0,
             bound_done,

@@ -178,7 +178,7 @@ impl Enumerate {
         let next = pending.iter().find(|pending| pending.thread == choice.thread);
         let accesses = next.map_or([Access::NONE; 2], |pending| pending.accesses);
         let (path, history) = (&self.path, &self.history);
-        let source = Source { trace, history, path, budget: options.budget };
+        let source = Source { trace, history, path, budget: options.budget, spinners: &[] };
         let point = Point::at(&self.tree, source, step);
         let chain = [Edge::new(choice, &accesses)];
         let line = self.tree.branch(point.line, step, step + 1, point.own, &chain, &[]);

@@ -30,12 +30,15 @@ pub(super) struct Optimal {
     preemptions: Vec<u32>,
     pub(super) progress: Progress,
     seeds: Random,
-    seeds_run: u32,
+    pub(super) seeds_run: u32,
+    /// Executions that were asked for.
+    systematic: u32,
     /// What the first execution did first.
     root: Option<Edge>,
     order: Vec<StepIndex>,
     adopted: Trace,
     length: usize,
+    spinners: Vec<(ThreadId, ObjectId)>,
 }
 
 impl Optimal {
@@ -57,15 +60,17 @@ impl Optimal {
             progress,
             seeds: Random::new(seed),
             seeds_run: 0,
+            systematic: 0,
             root: None,
             order: Vec::new(),
             adopted: Trace::default(),
             length: 0,
+            spinners: Vec::new(),
         }
     }
 
     pub(super) fn next(&mut self, options: &Options) -> Option<Order<'_>> {
-        if self.root.is_some() && self.seeds_run < options.seed_runs && self.fringe.len() > 0 {
+        if self.wants_seed(options) {
             self.seeds_run += 1;
             self.seeds.restart(self.length);
             self.plan.deltas.clear();
@@ -73,11 +78,18 @@ impl Optimal {
             return Some(Order { plan: &self.plan, guide: Some(&mut self.seeds) });
         }
         let (line, preemptions) = self.fringe.pop()?;
+        self.systematic = self.systematic.saturating_add(1);
         self.progress.start(preemptions);
         self.current = Some(line);
         self.tree.path(line, &mut self.path);
         self.tree.plan(&self.path, &mut self.plan);
         Some(Order { plan: &self.plan, guide: None })
+    }
+
+    /// Small tests are done before random runs could be of use; in large ones they are a share.
+    fn wants_seed(&self, options: &Options) -> bool {
+        let due = self.systematic.saturating_sub(options.seed_after) / options.seed_every.max(1);
+        self.seeds_run < due.min(options.seed_runs) && self.fringe.len() > 0
     }
 
     /// Takes in the execution of the plan given out last.
@@ -86,6 +98,12 @@ impl Optimal {
             self.learn_seed(options, trace);
             return;
         };
+        let end = trace.events.len() as StepIndex;
+        if trace.end == End::Stopped && end < self.tree.free(line) {
+            self.history.read(trace);
+            self.refused(line, trace);
+            return;
+        }
         if line == ROOT {
             self.root = trace.events.first().map(Edge::of);
             self.length = trace.events.len();
@@ -94,6 +112,32 @@ impl Optimal {
         self.insert_reversals(options, trace);
         self.progress.finish();
         self.settle(line);
+    }
+
+    /// The model refused a step of the plan as an idle round.
+    fn refused(&mut self, line: LineId, trace: &Trace) {
+        let step = trace.events.len() as StepIndex;
+        let thread = self.tree.chained(line, step).thread;
+        let waits = trace.pending.iter().find(|pending| pending.thread == thread);
+        let object = waits.map_or(ObjectId::NONE, |pending| pending.accesses[0].object);
+        let spinner = (thread, if object.is_stable() { object } else { ObjectId::NONE });
+        if !self.spinners.contains(&spinner) {
+            self.spinners.push(spinner);
+            self.start_again();
+        } else if self.tree.refuse(line, step) {
+            self.fringe.push([0; 4], (line, 0));
+            self.progress.queue(0);
+        } else {
+            self.settle(line);
+        }
+    }
+
+    fn start_again(&mut self) {
+        self.tree = Tree::new();
+        self.fringe = Fringe::new();
+        self.fringe.push([0; 4], (ROOT, 0));
+        self.progress.forget_queue();
+        self.progress.queue(0);
     }
 
     fn settle(&mut self, line: LineId) {
@@ -107,7 +151,13 @@ impl Optimal {
         if trace.end != End::Passed {
             return;
         }
-        let source = Source { trace, history: &self.history, path: &[ROOT], budget: options.budget };
+        let source = Source {
+            trace,
+            history: &self.history,
+            path: &[ROOT],
+            budget: options.budget,
+            spinners: &self.spinners,
+        };
         let line = self.inserter.adopt(&mut self.tree, source, self.root, &mut self.order);
         let Some(line) = line else { return };
         let mut adopted = std::mem::take(&mut self.adopted);
@@ -123,7 +173,13 @@ impl Optimal {
         count_preemptions(trace, &mut self.preemptions);
         let reversals = self.races.find(trace, &mut self.history);
         for reversal in reversals {
-            let source = Source { trace, history: &self.history, path: &self.path, budget: options.budget };
+            let source = Source {
+                trace,
+                history: &self.history,
+                path: &self.path,
+                budget: options.budget,
+                spinners: &self.spinners,
+            };
             let before = self.preemptions[reversal.at as usize];
             let branch = self.inserter.reverse(&mut self.tree, source, reversal, before);
             let Some(branch) = branch else { continue };

@@ -31,8 +31,12 @@ pub struct Options {
     pub budget: Budget,
     /// Seed of the random runs.
     pub seed: u64,
-    /// How many random runs to mix in at the beginning.
+    /// How many random runs to mix in at most.
     pub seed_runs: u32,
+    /// Executions before the first of them.
+    pub seed_after: u32,
+    /// Other executions for each of them.
+    pub seed_every: u32,
     /// What `method` and `var` need to know.
     pub places: Option<Box<dyn Places>>,
 }
@@ -46,6 +50,8 @@ impl Default for Options {
             budget: Budget::default(),
             seed: 0,
             seed_runs: 0,
+            seed_after: 64,
+            seed_every: 19,
             places: None,
         }
     }

@@ -38,6 +38,11 @@ impl Progress {
         level.done += 1;
     }
 
+    /// What was queued will not be done.
+    pub(super) fn forget_queue(&mut self) {
+        self.levels.iter_mut().for_each(|level| level.queued = 0);
+    }
+
     /// An execution and all that follows from it at once is done.
     pub(super) fn finish(&mut self) {
         self.done += 1;

@@ -1,7 +1,7 @@
-//! Random executions for the first moments of a search.
+//! Random executions, mixed in as a small share.
 //!
-//! Three ways in turn: a random walk; PCT (Burckhardt et al. 2010: random thread priorities, lowered
-//! at a few random steps); POS (Yuan et al. 2018: random priorities of pending operations, drawn
+//! Four ways in turn: a random walk; PCT (Burckhardt et al. 2010: random thread priorities, lowered
+//! at one or two random steps, for bugs of depth 2 and 3); POS (Yuan et al. 2018: random priorities of pending operations, drawn
 //! anew for those that race with what just ran). Their executions enter the same tree as everything
 //! else ([`super::wakeup`]), so what they show is not run again.
 
@@ -9,14 +9,15 @@ use super::dependence::dependent;
 use super::rng::Rng;
 use super::step::*;
 
-/// Priority changes per PCT execution: bugs that need one more ordering than this are guaranteed
-/// a chance.
+/// Most priority changes of a PCT execution: bugs that need one more ordering than it has changes
+/// are guaranteed a chance.
 const CHANGES: usize = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Walk,
-    Pct,
+    /// With this many changes.
+    Pct(usize),
     Pos,
 }
 
@@ -45,9 +46,10 @@ impl Random {
     /// Prepares another execution of about `length` steps.
     pub(super) fn restart(&mut self, length: usize) {
         self.way = match self.way {
-            Way::Walk => Way::Pct,
-            Way::Pct => Way::Pos,
-            Way::Pos => Way::Walk,
+            Way::Walk => Way::Pct(1),
+            Way::Pct(1) => Way::Pos,
+            Way::Pct(_) => Way::Walk,
+            Way::Pos => Way::Pct(CHANGES),
         };
         self.priorities.clear();
         self.changes = [(); CHANGES].map(|()| self.rng.below(length.max(1)) as StepIndex);
@@ -68,9 +70,9 @@ impl Random {
 
 impl Guide for Random {
     fn choose(&mut self, step: StepIndex, running: Option<ThreadId>, pending: &[Pending]) -> Decision {
-        if self.way == Way::Pct
+        if let Way::Pct(changes) = self.way
             && let (Some(rank), Some(running)) =
-                (self.changes.iter().position(|&change| change == step), running)
+                (self.changes[..changes].iter().position(|&change| change == step), running)
         {
             self.priority(running);
             self.priorities[running.0 as usize] = rank as u64 + 1;

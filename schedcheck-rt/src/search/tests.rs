@@ -55,6 +55,7 @@ fn compare_all(seeds: std::ops::Range<u64>, families: &[Family], budget: Budget)
                 total.classes += figures.classes;
                 total.executions += figures.executions;
                 total.surplus += figures.surplus;
+                total.stopped += figures.stopped;
             }
         }
     }
@@ -130,6 +131,7 @@ fn bounded_search_reaches_every_class_within_the_bound() {
 
 #[test]
 fn random_runs_find_their_place_in_the_tree() {
+    let mut random = 0;
     for family in FAMILIES {
         for seed in 0..60 {
             let program = program(seed, family);
@@ -138,12 +140,22 @@ fn random_runs_find_their_place_in_the_tree() {
             };
             let options = || Options { budget: Budget::NONE, seed, ..by("pb,rand:1") };
             let plain = explore(&program, options());
-            let found = explore(&program, Options { seed_runs: 9, ..options() });
+            let found =
+                explore(&program, Options { seed_runs: 9, seed_after: 1, seed_every: 1, ..options() });
             let missing = truth.classes.keys().filter(|c| !found.classes.contains(c)).count();
             assert_eq!((missing, found.diverged), (0, 0), "{family:?} {seed}: missing, diverged");
             assert!(found.executions <= plain.executions + 9, "{family:?} {seed}: adopted runs repeat");
+            random += found.random;
         }
     }
+    assert!(random > 1000, "{random} random runs");
+}
+
+#[test]
+fn small_tests_are_executed_without_random_runs() {
+    let options = Options { seed_runs: 200, ..Options::default() };
+    let found = explore(&readers(6), options);
+    assert_eq!((found.executions, found.random), (64, 0));
 }
 
 #[test]
@@ -245,6 +257,12 @@ fn names_that_change_between_executions_cost_little_and_lose_nothing() {
         }
     }
     assert!(executions * 100 < classes * 102, "{executions} executions of {classes} classes");
+}
+
+#[test]
+fn loops_that_wait_agree_with_brute_force() {
+    let total = compare_all(100..700, &[Family::Spins], Budget::NONE);
+    assert!(total.stopped > 0 && total.surplus * 10 < total.executions, "{total:?}");
 }
 
 #[test]

@@ -79,6 +79,8 @@ pub(super) struct Line {
     pub(super) free: StepIndex,
     pub(super) executed: bool,
     pub(super) drained: bool,
+    /// Its chain goes on behind the reversed operation.
+    pub(super) padded: bool,
     /// What the parent itself does at `start`; `None` at its end.
     pub(super) own: Option<Edge>,
     pub(super) chain: SmallVec<[Edge; 1]>,
@@ -102,6 +104,7 @@ impl Tree {
             free: 0,
             executed: false,
             drained: false,
+            padded: false,
             own: None,
             chain: SmallVec::new(),
             extras: None,
@@ -136,6 +139,7 @@ impl Tree {
             free,
             executed: false,
             drained: false,
+            padded: false,
             own,
             chain: SmallVec::from_slice(chain),
             extras: None,
@@ -246,6 +250,28 @@ impl Tree {
         for (edge, event) in line.chain.iter_mut().zip(done) {
             *edge = Edge::of(event);
         }
+    }
+
+    pub(super) fn set_padded(&mut self, line: LineId, padded: bool) {
+        self.lines[line as usize].padded = padded;
+    }
+
+    /// `line` could not be executed beyond `step`, which lies in its chain. True if it is to be
+    /// executed again without the rest of its chain, false if it counts as never made.
+    pub(super) fn refuse(&mut self, line: LineId, step: StepIndex) -> bool {
+        let line = &mut self.lines[line as usize];
+        let again = line.padded && step > line.start;
+        if again {
+            self.bytes -= cost(line);
+            line.free = step;
+            line.chain.truncate((step - line.start) as usize);
+            let sleepers = line.extras.iter_mut().flat_map(|extras| &mut extras.sleepers);
+            sleepers.for_each(|sleeper| sleeper.until = sleeper.until.min(step));
+            self.bytes += cost(line);
+        } else {
+            line.executed = true;
+        }
+        again
     }
 
     /// Forgets what nobody can reach any more, from `line` upwards.

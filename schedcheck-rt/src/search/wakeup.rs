@@ -23,6 +23,17 @@
 //! with only the steps ordered before it; other steps follow only while somebody sleeps. Chains
 //! stay short, and so do the schedules.
 //!
+//! **Idle rounds.** A model may refuse to execute one more round of a loop that waits
+//! ([`End::Stopped`] before the plan's prefix is done): such a step is blocked until what it waits
+//! for changes, but the execution that the reversal came from did not say so. A reversal (e, e')
+//! that stops there is one that is not possible. All steps of w ahead of e' are independent of e,
+//! so what follows them without e' also follows e and them, and is found there: the branch can be
+//! left as if it had not been made, provided that nobody relied on it. Relying on it means: e' was
+//! not in some w', commuted with it, and w' counted as covered. So such steps cover only what they
+//! are part of, as soon as it is known who waits for what ([`Source::spinners`]); and when it
+//! becomes known, the search starts again. If steps were appended behind e' for the sake of
+//! sleepers and one of those is refused, the branch is executed again without them.
+//!
 //! Threads that took a step E does not have (a child outside w) are *strangers*: what they do next
 //! is known from the tree only. Where the tree names an object by a number that is good for one
 //! execution only, it counts as dependent on everything. That can only cost an execution.
@@ -45,6 +56,16 @@ pub(super) struct Source<'a> {
     /// Lines from the root to the one that was executed.
     pub(super) path: &'a [LineId],
     pub(super) budget: Budget,
+    /// Who waits in a loop, and for what; [`ObjectId::NONE`] for all that the thread does.
+    pub(super) spinners: &'a [(ThreadId, ObjectId)],
+}
+
+impl Source<'_> {
+    /// Whether `edge` may be an idle round that the model refuses to execute.
+    fn may_stop(&self, edge: &Edge) -> bool {
+        let mut same = self.spinners.iter().filter(|(thread, _)| *thread == edge.thread);
+        same.any(|&(_, object)| object == ObjectId::NONE || object == edge.objects[0])
+    }
 }
 
 /// A new branch.
@@ -272,7 +293,7 @@ impl Inserter {
                     })
             }
             None => {
-                if edge.optional() || edge.barrier {
+                if edge.optional() || edge.barrier || source.may_stop(edge) {
                     return false;
                 }
                 let Some(accesses) = self.next_accesses(source, edge) else {
@@ -335,7 +356,8 @@ impl Inserter {
         let asleep = tree.sleepers_at(place.line, place.step).filter(|_| in_chain);
         let children = tree.children_at(place.line, place.step);
         let siblings = children.iter().map(|&child| tree.chained(child, place.step));
-        let base = asleep.chain(place.own).chain(siblings).filter(|edge| !edge.optional());
+        let covers = |edge: &Edge| !edge.optional() && !source.may_stop(edge);
+        let base = asleep.chain(place.own).chain(siblings).filter(covers);
         self.sleepers.extend(base.map(|edge| Sleeper { edge, until: StepIndex::MAX }));
 
         self.find_needed(source, reversal);
@@ -349,7 +371,9 @@ impl Inserter {
             goes_on: place.goes_on,
         };
         // The reversed operation and what must precede it; then others while somebody sleeps.
+        let mut required = 0;
         for pass in 0..2 {
+            required = if pass == 0 { 0 } else { self.chain.len() };
             for at in 0..self.rest.len() {
                 let step = self.rest[at];
                 let needed = step == REVERSED || {
@@ -363,6 +387,7 @@ impl Inserter {
             }
         }
         let (own, free) = (place.own, here.step);
+        let padded = self.chain.len() > required;
         if let Some(order) = &mut self.order {
             // An adopted execution is kept as it is: all of it is the line's chain.
             let kept = (free - place.step) as usize;
@@ -371,6 +396,7 @@ impl Inserter {
             order.extend_from_slice(&self.rest);
         }
         let line = tree.branch(place.line, place.step, free, own, &self.chain, &self.sleepers);
+        tree.set_padded(line, padded);
         let first = Choice { thread: self.chain[0].thread, alt: self.chain[0].alt };
         Branch { line, step: place.step, first, preemptions: here.preemptions }
     }

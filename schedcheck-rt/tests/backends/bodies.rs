@@ -1,4 +1,5 @@
 //! Test bodies that between them use every way a thread can give up its turn, begin and end.
+#![expect(clippy::disallowed_types, reason = "the order of a `HashMap` is what one body is about")]
 
 use schedcheck_rt::__schedcheck_thread_local as thread_local;
 use schedcheck_rt::exec::TestResult;
@@ -16,7 +17,9 @@ pub(crate) fn counts_under_a_mutex() -> TestResult {
         let count = count.clone();
         thread::spawn(move || *count.lock().unwrap() += 1)
     });
-    threads.map(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     assert_eq!(*count.lock().unwrap(), 3);
     Ok(())
 }
@@ -70,7 +73,9 @@ pub(crate) fn spawns_in_a_spawned_thread() -> TestResult {
             thread::spawn(move || count.fetch_add(1, SeqCst))
         });
         theirs.fetch_add(1, SeqCst);
-        grandchildren.map(|grandchild| grandchild.join().unwrap());
+        for grandchild in grandchildren {
+            grandchild.join().unwrap();
+        }
     });
     count.fetch_add(1, SeqCst);
     other.join().unwrap();
@@ -144,7 +149,9 @@ pub(crate) fn runs_thread_local_destructors() -> TestResult {
         thread::spawn(move || AT_END.set(Some(CountsWhenDropped(count))))
     });
     count.fetch_add(1, SeqCst);
-    threads.map(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     assert_eq!(count.load(SeqCst), 3);
     Ok(())
 }
@@ -201,7 +208,9 @@ pub(crate) fn iterates_over_hash_maps() -> TestResult {
         thread::spawn(move || touch(cells))
     });
     touch(cells.clone());
-    threads.map(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     Ok(())
 }
 

@@ -19,10 +19,19 @@ pub(crate) enum Family {
     Channels,
     /// Threads that are spawned and joined.
     Spawns,
+    /// Loops that wait, whose idle rounds the model refuses to execute.
+    Spins,
 }
 
-pub(crate) const FAMILIES: [Family; 6] =
-    [Family::Memory, Family::Locks, Family::RwLocks, Family::Condvars, Family::Channels, Family::Spawns];
+pub(crate) const FAMILIES: [Family; 7] = [
+    Family::Memory,
+    Family::Locks,
+    Family::RwLocks,
+    Family::Condvars,
+    Family::Channels,
+    Family::Spawns,
+    Family::Spins,
+];
 
 const VARIABLES: u32 = 3;
 const MUTEXES: u32 = 3;
@@ -174,12 +183,47 @@ fn condvars(rng: &mut Rng, ops: &mut Vec<(Guarded, usize)>) {
     }
 }
 
+/// A thread that does `before`, goes round until a variable is 2, and does `after`.
+fn spinner(before: Vec<Op>, [variable, aside]: [u32; 2], after: Vec<Op>) -> Script {
+    Rc::new(move |results| {
+        let Some(rounds) = results.get(before.len()..) else {
+            return Some(before[results.len()]);
+        };
+        match rounds.iter().step_by(2).position(|&seen| seen >= 2) {
+            Some(round) => after.get(rounds.len() - 2 * round - 1).copied(),
+            None if rounds.len() % 2 == 0 => Some(Op::Look(variable)),
+            None => Some(Op::LookAside(aside)),
+        }
+    })
+}
+
+/// Some of the threads wait in a loop, and do a little before and after.
+fn spins(rng: &mut Rng, threads: usize, variables: u32) -> Program {
+    let some = |most: usize, rng: &mut Rng| -> Vec<Op> {
+        (0..rng.below(most + 1)).map(|_| memory(rng, variables)).collect()
+    };
+    let mut scripts: Vec<Script> = Vec::new();
+    for _ in 0..threads {
+        if rng.below(2) == 0 {
+            let before = some(1, rng);
+            let looks = [(); 2].map(|()| rng.below(variables as usize) as u32);
+            scripts.push(spinner(before, looks, some(1, rng)));
+        } else {
+            scripts.push(straight(some(3, rng)));
+        }
+    }
+    Program::new(scripts, OBJECTS)
+}
+
 /// The program number `seed` of a family.
 pub(crate) fn program(seed: u64, family: Family) -> Program {
     let mut rng = Rng::new(seed);
     let threads = [2, 3, 3, 4][rng.below(4)];
     let most = 2 + rng.below(2);
     let variables = 1 + rng.below(VARIABLES as usize) as u32;
+    if family == Family::Spins {
+        return spins(&mut rng, threads, variables);
+    }
     let bodies: Vec<_> = (0..threads)
         .map(|_| {
             let count = 1 + rng.below(most);

@@ -41,6 +41,11 @@ pub(crate) enum Op {
     /// Last step of a thread that is joined.
     Finish,
     Join(u16),
+    /// First part of a round of a loop that waits: a load. Without a change since the last round
+    /// there is no further round.
+    Look(u32),
+    /// Second part: another load.
+    LookAside(u32),
 }
 
 pub(crate) type Script = Rc<dyn Fn(&[u64]) -> Option<Op>>;
@@ -72,6 +77,18 @@ struct Object {
     value: u64,
     queue: Vec<u16>,
     items: Vec<(u64, StepIndex)>,
+    changes: u32,
+}
+
+/// What keeps a loop that waits from going round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gate {
+    /// Nothing.
+    Open,
+    /// This object has not changed since the last round.
+    Closed(u32),
+    /// It was closed until this step.
+    Opened(StepIndex),
 }
 
 #[derive(Clone)]
@@ -80,6 +97,9 @@ struct Thread {
     spawned: Option<StepIndex>,
     notified: Option<StepIndex>,
     finished: Option<StepIndex>,
+    /// The object looked at last, and its changes until then.
+    looked: (u32, u32),
+    gate: Gate,
 }
 
 /// A state of a program.
@@ -101,6 +121,8 @@ impl<'p> State<'p> {
             spawned: (number < program.running).then_some(NO_STEP),
             notified: None,
             finished: None,
+            looked: (0, 0),
+            gate: Gate::Open,
         };
         State {
             program,
@@ -126,8 +148,13 @@ impl<'p> State<'p> {
             Op::Sleep { .. } => self.threads[thread as usize].notified.is_some(),
             Op::Recv(c) => !self.objects[c as usize].items.is_empty(),
             Op::Join(t) => self.threads[t as usize].finished.is_some(),
+            Op::Look(_) => !self.is_gated(thread),
             _ => true,
         }
+    }
+
+    fn is_gated(&self, thread: u16) -> bool {
+        matches!(self.threads[thread as usize].gate, Gate::Closed(_))
     }
 
     fn costly(&self, thread: u16, op: Op) -> BudgetKinds {
@@ -175,7 +202,7 @@ impl<'p> State<'p> {
     fn describe(&self, op: Op) -> (Access, ReadsWhen, Mode, u64) {
         let value = |x: u32| self.objects[x as usize].value;
         let (object, reads_when, mode, before) = match op {
-            Op::Load(x) => (x, ReadsWhen::Never, Mode::Read, value(x)),
+            Op::Load(x) | Op::Look(x) | Op::LookAside(x) => (x, ReadsWhen::Never, Mode::Read, value(x)),
             Op::Store(x, _) | Op::Add(x, _) => (x, ReadsWhen::Never, Mode::Write, value(x)),
             Op::Cas(x, expected, _) | Op::WeakCas(x, expected, _) => {
                 (x, ReadsWhen::StateIsNot(expected), Mode::Write, value(x))
@@ -243,6 +270,7 @@ impl<'p> State<'p> {
             self.used[kind as usize] += 1;
         }
         let result = self.effect(thread, op, &mut event);
+        self.work_gates(thread, op, &mut event);
         self.threads[thread as usize].results.push(result);
         self.last = Some(choice.thread);
         self.steps += 1;
@@ -256,7 +284,7 @@ impl<'p> State<'p> {
         let mut nothing = Object::default();
         let on = if object == ObjectId::NONE { &mut nothing } else { &mut self.objects[object.0 as usize] };
         match op {
-            Op::Load(_) => on.value,
+            Op::Load(_) | Op::Look(_) | Op::LookAside(_) => on.value,
             Op::Store(_, value) => {
                 on.value = value;
                 0
@@ -366,6 +394,33 @@ impl<'p> State<'p> {
         }
     }
 
+    /// Closes the gate of a loop that went round without a change, opens those of others.
+    fn work_gates(&mut self, thread: u16, op: Op, event: &mut Event) {
+        let me = &mut self.threads[thread as usize];
+        match op {
+            Op::Look(x) => {
+                if let Gate::Opened(step) = me.gate {
+                    event.accesses[0].mode = Mode::Await;
+                    event.enabler = step;
+                }
+                me.looked = (x, self.objects[x as usize].changes);
+                me.gate = Gate::Open;
+            }
+            Op::LookAside(_) if self.objects[me.looked.0 as usize].changes == me.looked.1 => {
+                me.gate = Gate::Closed(me.looked.0);
+            }
+            _ => {}
+        }
+        let Access { object, mode } = event.accesses[0];
+        if matches!(mode, Mode::None | Mode::Read | Mode::Await) {
+            return;
+        }
+        self.objects[object.0 as usize].changes += 1;
+        for other in self.threads.iter_mut().filter(|other| other.gate == Gate::Closed(object.0)) {
+            other.gate = Gate::Opened(self.steps);
+        }
+    }
+
     /// A number equal for equal states; budgets used and positions of steps do not count.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hash = 0;
@@ -381,6 +436,8 @@ impl<'p> State<'p> {
             add(thread.results.len() as u64);
             thread.results.iter().for_each(|&result| add(result));
             add(u64::from(thread.notified.is_some()));
+            add(u64::from(matches!(thread.gate, Gate::Closed(_))));
+            add(u64::from(self.objects[thread.looked.0 as usize].changes == thread.looked.1));
         }
         hash
     }
@@ -456,7 +513,8 @@ impl Model for Toy {
                     }
             });
             if !possible {
-                trace.end = End::Diverged(step);
+                let gated = state.is_gated(choice.thread.0);
+                trace.end = if gated { End::Stopped } else { End::Diverged(step) };
                 trace.pending = pending;
                 return;
             }
