@@ -26,8 +26,9 @@ fn three_threads_lock() {
 fn memory_stays_flat() {
     let project = Project::empty();
     project.write("Cargo.toml", "[package]\nname = \"flat\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
-    project.write("src/lib.rs", MANY_SCHEDULES);
-    let args = ["--all-tests", "-r", "--reduction", "none", "--message-format", "json"];
+    project.write("src/lib.rs", "");
+    project.write("tests/flat.rs", MANY_SCHEDULES);
+    let args = ["--all-tests", "-r", "--reduction", "none", "--priority", "dpor", "--message-format", "json"];
     let limits = ["--max-executions", "300000", "--max-time", "10m"];
     let watched = watch(project.schedcheck(&[&args[..], &limits[..]].concat()), Duration::from_millis(20));
     let [exploration] = &watched[..] else { panic!("one test, not {watched:?}") };

@@ -34,14 +34,14 @@ pub(super) fn measure(repository: &Path, figures: &mut Figures) -> Result<()> {
 
 fn measurement(exploration: &Watched) -> Measurement {
     let executions = exploration.number("executions");
-    let per_second = |time: Duration| match time {
-        _ if time < SHORTEST => f64::NAN,
-        _ => executions as f64 / time.as_secs_f64(),
-    };
     let end = match (exploration.finished["outcome"] == "passed", exploration.finished["complete"] == true) {
         (true, true) => End::Exhausted,
         (true, false) => End::OutOfTime,
         (false, _) => End::Failed,
+    };
+    let per_second = |time: Duration| match end {
+        End::Exhausted | End::OutOfTime if time >= SHORTEST => executions as f64 / time.as_secs_f64(),
+        _ => f64::NAN,
     };
     let pending = exploration.number("peak_pending");
     Measurement {

@@ -18,6 +18,8 @@ const RATED: [&str; 4] = ["fetch_add_2x9", "mutex_3x4", "condvar_6", "mpsc_2x8"]
 const CLASSES: [(&str, u64); 4] =
     [("fetch_add_2x3", 20), ("fetch_add_2x9", 48_620), ("mutex_3x2", 90), ("mutex_3x4", 34_650)];
 
+const WITH_BUG: &str = "lost_update";
+
 const TIMES_SHUTTLE: f64 = 3.0;
 const TIMES_LOOM: f64 = 25.0;
 const NANOSECONDS_PER_OPERATION: f64 = 60.0;
@@ -28,11 +30,11 @@ const BYTES_PER_PENDING: f64 = 64.0;
 /// Compares the figures with the targets.
 pub(super) fn check(figures: &Figures) -> Vec<Target> {
     let mut targets = Vec::new();
-    for (peer, wanted) in [("shuttle", TIMES_SHUTTLE), ("loom", TIMES_LOOM)] {
+    for (peer, name, wanted) in [("shuttle", "shuttle's best", TIMES_SHUTTLE), ("loom", "loom", TIMES_LOOM)] {
         for program in RATED {
             let ratio = figures.ratio(program, peer);
             targets.push(Target {
-                what: format!("rate on {program} beside {peer}'s best"),
+                what: format!("rate on {program} beside {name}"),
                 wanted: format!("at least {wanted} times"),
                 measured: ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2} times")),
                 reached: ratio.map(|ratio| ratio >= wanted),
@@ -43,16 +45,12 @@ pub(super) fn check(figures: &Figures) -> Vec<Target> {
     targets.push(at_most("ns per visible operation", costs.map(|(_, each)| each), NANOSECONDS_PER_OPERATION));
     targets.push(at_most("ns fixed per execution", costs.map(|(fixed, _)| fixed), NANOSECONDS_PER_EXECUTION));
     targets.extend(CLASSES.map(|(program, classes)| count(figures, program, classes)));
-    let found = figures.cell(program_with_bug(), OURS);
+    let found = figures.cell(WITH_BUG, OURS);
     let found = found.first().filter(|found| found.end == End::Failed).map(|found| found.executions as f64);
     targets.push(at_most("executions until the lost update", found, EXECUTIONS_TO_THE_BUG as f64));
     let fringe = figures.cell(RATED[0], OURS).first().and_then(|measurement| measurement.bytes_per_pending);
     targets.push(at_most("bytes of the search per pending execution", fringe, BYTES_PER_PENDING));
     targets
-}
-
-fn program_with_bug() -> &'static str {
-    "lost_update"
 }
 
 fn count(figures: &Figures, program: &str, classes: u64) -> Target {
