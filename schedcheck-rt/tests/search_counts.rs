@@ -168,28 +168,28 @@ fn philosophers<const N: usize>() -> TestResult {
 
 #[test]
 fn memory_programs() {
-    assert_eq!([readers::<2>, readers::<5>, readers::<8>].map(|body| count(body)), [4, 32, 256]);
+    assert_eq!([readers::<2>, readers::<5>, readers::<8>].map(count), [4, 32, 256]);
     let lastzeros = [lastzero::<2>, lastzero::<3>, lastzero::<4>, lastzero::<5>, lastzero::<6>];
-    assert_eq!(lastzeros.map(|body| count(body)), [5, 12, 28, 64, 144]);
+    assert_eq!(lastzeros.map(count), [5, 12, 28, 64, 144]);
     let casrots = [casrot::<2>, casrot::<3>, casrot::<4>, casrot::<5>];
-    assert_eq!(casrots.map(|body| count(body)), [2, 5, 14, 43]);
-    assert_eq!([fib_bench::<1>, fib_bench::<2>].map(|body| count(body)), [11, 140]);
+    assert_eq!(casrots.map(count), [2, 5, 14, 43]);
+    assert_eq!([fib_bench::<1>, fib_bench::<2>].map(count), [11, 140]);
     let aincs = [ainc::<2, 1>, ainc::<3, 1>, ainc::<4, 1>, ainc::<5, 1>];
-    assert_eq!(aincs.map(|body| count(body)), [2, 6, 24, 120]);
+    assert_eq!(aincs.map(count), [2, 6, 24, 120]);
     assert_eq!(count(ainc::<2, 3>), 20);
-    assert_eq!([inc::<2>, inc::<3>].map(|body| count(body)), [4, 36]);
+    assert_eq!([inc::<2>, inc::<3>].map(count), [4, 36]);
     let rings = [store_buffers::<2>, store_buffers::<3>, store_buffers::<4>];
-    assert_eq!(rings.map(|body| count(body)), [3, 7, 15]);
-    assert_eq!([indexer::<11>, indexer::<12>, indexer::<13>].map(|body| count(body)), [1, 8, 64]);
+    assert_eq!(rings.map(count), [3, 7, 15]);
+    assert_eq!([indexer::<11>, indexer::<12>, indexer::<13>].map(count), [1, 8, 64]);
 }
 
 #[test]
 fn lock_programs() {
     let lockincs = [lockinc::<2, 1>, lockinc::<3, 1>, lockinc::<4, 1>, lockinc::<5, 1>];
-    assert_eq!(lockincs.map(|body| count(body)), [2, 6, 24, 120]);
+    assert_eq!(lockincs.map(count), [2, 6, 24, 120]);
     assert_eq!(count(lockinc::<3, 2>), 90);
     let filesystems = [filesystem::<13>, filesystem::<14>, filesystem::<15>, filesystem::<16>];
-    assert_eq!(filesystems.map(|body| count(body)), [1, 2, 4, 8]);
+    assert_eq!(filesystems.map(count), [1, 2, 4, 8]);
     let tables = [philosophers::<2>, philosophers::<3>, philosophers::<4>];
-    assert_eq!(tables.map(|body| count(body)), [3, 7, 15]);
+    assert_eq!(tables.map(count), [3, 7, 15]);
 }
