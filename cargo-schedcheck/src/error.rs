@@ -48,6 +48,8 @@ pub enum ExpectedError {
     /// The user pressed Ctrl-C while something was being prepared.
     #[error("interrupted before any test was explored")]
     Interrupted,
+    #[error("the debugger ended before the test did")]
+    DebuggerEnded,
 }
 
 impl ExpectedError {
@@ -57,7 +59,7 @@ impl ExpectedError {
             Self::BuildFailed | Self::Metadata { .. } => ExitCode::BuildFailed,
             Self::Usage(_) => ExitCode::Usage,
             Self::NoTests(_) => ExitCode::NoTests,
-            Self::Interrupted => ExitCode::Interrupted,
+            Self::Interrupted | Self::DebuggerEnded => ExitCode::Interrupted,
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::Passed,
             Self::Start { .. }
             | Self::Unreadable { .. }

@@ -1,6 +1,14 @@
 //! Runtime of `cargo schedcheck`.
-#[cfg(not(feature = "sysroot"))]
+#[cfg(feature = "attribute")]
 pub use schedcheck_attr::schedcheck;
+
+#[cfg(any(not(schedcheck), feature = "engine"))]
+mod api;
+#[cfg(any(not(schedcheck), feature = "engine"))]
+pub use api::{assume, choose, choose_from};
+// Under exploration there is one engine, and the swapped std leads to it.
+#[cfg(all(schedcheck, not(feature = "engine")))]
+pub use std::__schedcheck::{assume, choose, choose_from};
 
 #[doc(hidden)]
 #[path = "private.rs"]

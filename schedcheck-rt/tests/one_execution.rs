@@ -205,3 +205,24 @@ fn switching_while_a_thread_unwinds_keeps_panics_apart() {
     );
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
 }
+
+#[test]
+fn a_choice_takes_the_alternative_of_the_plan_and_an_assumption_drops_the_execution() {
+    fn body() -> TestResult {
+        let chosen = schedcheck_rt::choose(4);
+        schedcheck_rt::assume(chosen != 1);
+        Err(format!("chose {chosen}"))
+    }
+    let mut execution = Execution::new(Test { body, should_panic: None }, 100);
+    let mut trace = Trace::default();
+    let mut choose = |alt| {
+        let choice = Choice { thread: ThreadId(0), alt: Alt(alt) };
+        execution.run(&Plan { deltas: vec![Delta { step: 1, choice }], prefix: 0 }, None, &mut trace);
+        assert_eq!(trace.events[1].free_alts, 4);
+        (trace.end, execution.outcome().clone())
+    };
+    let (end, outcome) = choose(3);
+    assert_eq!(end, End::Failed);
+    assert!(matches!(outcome, Outcome::Panicked(report) if report.message == "chose 3"));
+    assert_eq!(choose(1).0, End::Stopped);
+}

@@ -1,4 +1,5 @@
 //! The command as users call it, in an environment without surprises.
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
@@ -23,16 +24,8 @@ impl Schedcheck {
     pub fn new(dir: &Utf8Path, args: &[&str]) -> Self {
         let mut command = Command::new(binary());
         command.arg("schedcheck").args(args).current_dir(dir);
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            let kept = matches!(&*text, "CARGO_HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "CARGO");
-            let cargo =
-                ["CARGO", "RUST", "SCHEDCHECK_", "GITHUB_", "CLICOLOR"].iter().any(|p| text.starts_with(p));
-            if (cargo && !kept) || matches!(&*text, "CI" | "NO_COLOR" | "COLUMNS") {
-                command.env_remove(&name);
-            }
-        }
-        command.env("CARGO_TERM_COLOR", "never").env("SCHEDCHECK_CACHE", cache()).stdin(Stdio::null());
+        scrub(&mut command);
+        command.env("SCHEDCHECK_CACHE", cache());
         Self { command }
     }
 
@@ -73,6 +66,18 @@ impl Output {
         self.stdout.lines().map(parse).collect()
     }
 
+    /// The verdicts among the JSON lines, by `PACKAGE::TARGET TEST`. No test has two.
+    #[track_caller]
+    pub fn verdicts(&self) -> BTreeMap<String, serde_json::Value> {
+        let mut verdicts = BTreeMap::new();
+        for line in self.json().into_iter().filter(|line| line["type"] == "test-finished") {
+            let word = |key: &str| line[key].as_str().expect("a text").to_owned();
+            let id = format!("{}::{} {}", word("package"), word("target"), word("test"));
+            assert_eq!(verdicts.insert(id, line), None, "two verdicts on one test");
+        }
+        verdicts
+    }
+
     /// Stderr without the lines that cargo itself printed.
     pub fn own_stderr(&self) -> String {
         const CARGO: [&str; 6] =
@@ -81,6 +86,20 @@ impl Output {
             self.stderr.lines().filter(|line| !CARGO.iter().any(|verb| line.trim_start().starts_with(verb)));
         own.map(|line| format!("{line}\n")).collect()
     }
+}
+
+/// Removes what would make cargo or the command behave differently here than elsewhere.
+pub fn scrub(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        let kept = matches!(&*text, "CARGO_HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "CARGO");
+        let cargo =
+            ["CARGO", "RUST", "SCHEDCHECK_", "GITHUB_", "CLICOLOR"].iter().any(|p| text.starts_with(p));
+        if (cargo && !kept) || matches!(&*text, "CI" | "NO_COLOR" | "COLUMNS") {
+            command.env_remove(&name);
+        }
+    }
+    command.env("CARGO_TERM_COLOR", "never").stdin(Stdio::null());
 }
 
 /// The command, built once per test process (and from then on found up to date).

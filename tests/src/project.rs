@@ -1,8 +1,11 @@
 //! A fixture, copied to a directory of its own.
+use std::collections::BTreeMap;
+use std::process::Command;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
-use crate::cli::Schedcheck;
+use crate::cli::{Schedcheck, scrub};
 
 /// A copy of a fixture that lives as long as this value.
 #[derive(Debug)]
@@ -41,9 +44,35 @@ impl Project {
         fs::read_to_string(self.path.join(file)).expect("a readable file")
     }
 
+    /// Every file but those that builds make, with its contents.
+    pub fn sources(&self) -> BTreeMap<Utf8PathBuf, Vec<u8>> {
+        let mut sources = BTreeMap::new();
+        collect(&self.path, &mut sources);
+        sources
+    }
+
+    /// `cargo ARGS` in this project, not yet started.
+    pub fn cargo(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(args).current_dir(&self.path);
+        scrub(&mut command);
+        command
+    }
+
     /// `cargo schedcheck ARGS` in this project, not yet started.
     pub fn schedcheck(&self, args: &[&str]) -> Schedcheck {
         Schedcheck::new(&self.path, args)
+    }
+}
+
+fn collect(dir: &Utf8Path, sources: &mut BTreeMap<Utf8PathBuf, Vec<u8>>) {
+    for entry in dir.read_dir_utf8().expect("a folder") {
+        let entry = entry.expect("a readable entry");
+        if entry.file_type().expect("a type").is_file() {
+            sources.insert(entry.path().to_owned(), fs::read(entry.path()).expect("a readable file"));
+        } else if entry.file_name() != "target" {
+            collect(entry.path(), sources);
+        }
     }
 }
 
@@ -58,6 +87,10 @@ fn copy(from: &Utf8Path, to: &Utf8Path) {
         };
         if entry.file_type().expect("a type").is_dir() {
             copy(entry.path(), &to.join(name));
+        } else if name == "Cargo.toml" {
+            let manifest = fs::read_to_string(entry.path()).expect("a manifest");
+            let runtime = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("schedcheck-rt");
+            fs::write(to.join(name), manifest.replace("@SCHEDCHECK_RT@", runtime.as_str())).expect("a copy");
         } else {
             fs::copy(entry.path(), to.join(name)).expect("a copy");
         }

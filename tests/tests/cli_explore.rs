@@ -48,3 +48,30 @@ fn the_report_shows_the_users_code_only() {
     assert!(report.contains("waits here for"), "{report}");
     assert!(!report.contains("engine/src"), "{report}");
 }
+
+#[test]
+fn every_way_to_search_comes_to_the_same_verdicts() {
+    let ways: [&[&str]; 7] = [
+        &["--bound", "1"],
+        &["--bound", "2", "--priority", "ss,mdpor"],
+        &["--bound", "3", "--priority", "rand:7"],
+        &["--reduction", "source"],
+        &["--reduction", "classic"],
+        &["--reduction", "none", "--spurious", "0"],
+        &["--priority", "rand:7"],
+    ];
+    let project = Project::copy_of("plain_tests");
+    for way in ways {
+        let args = ["--all-tests", "--no-fail-fast", "--message-format", "json"];
+        let output = project.schedcheck(&[&args, way].concat()).run().expect_code(100);
+        for (test, verdict) in output.verdicts() {
+            let expected = match test.rsplit(':').next() {
+                Some("opposite_lock_order") => "deadlock",
+                Some("racy_dependency") => "panic",
+                _ => "passed",
+            };
+            assert_eq!(verdict["outcome"], expected, "{way:?}: {verdict}");
+            assert_eq!(verdict["complete"], expected == "passed", "{way:?}: {verdict}");
+        }
+    }
+}

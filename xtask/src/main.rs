@@ -1,7 +1,9 @@
 //! Chores of this repository, run as `cargo xtask NAME`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod docs;
+mod soak;
 mod tidy;
 
 use std::env;
@@ -16,6 +18,8 @@ Usage: cargo xtask <CHORE>
 Chores:
   tidy   check import directions, the file map, the help text in the README, file lengths, leftovers
   docs   write the current help text of the command into the README
+  bench  measure the speed beside loom and shuttle
+  soak   checks that take hours: random programs, memory, replays
 ";
 
 fn main() -> ExitCode {
@@ -24,6 +28,8 @@ fn main() -> ExitCode {
     let outcome = match chores[..] {
         ["tidy"] => tidy::run(repository()),
         ["docs"] => docs::run(repository()).map(|()| ExitCode::SUCCESS),
+        ["bench", ref options @ ..] => bench::run(repository(), options),
+        ["soak", ref options @ ..] => soak::run(repository(), options),
         ["help" | "-h" | "--help"] => return usage(ExitCode::SUCCESS),
         _ => return usage(ExitCode::from(2)),
     };

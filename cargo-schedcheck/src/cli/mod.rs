@@ -98,6 +98,13 @@ pub struct ReplayArgs {
     /// Print every step, not only those that matter
     #[arg(long, env = "SCHEDCHECK_TRACE", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub trace: bool,
+    /// Run every thread of the test on its own OS thread
+    #[arg(long, env = "SCHEDCHECK_OS_THREADS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub os_threads: bool,
+    /// Run the test under a debugger, such as "rust-gdb --args": on OS threads, without time limits. Break on
+    /// `schedcheck_step` to stop at every step
+    #[arg(long, value_name = "COMMAND")]
+    pub debugger: Option<crate::run::debugger::Debugger>,
     #[command(flatten)]
     pub output: OutputOpts,
     #[command(flatten)]

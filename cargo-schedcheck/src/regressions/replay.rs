@@ -30,8 +30,10 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let work = utf8(work.path())?.to_owned();
     let pairs = |pairs: &'_ [(String, String)]| pairs.to_vec();
     let (set, default) = (pairs(&file.options.set), pairs(&file.options.default));
+    let on_os_threads = args.os_threads || args.debugger.is_some();
     let request = Request::replay(&file.test.name, &file.schedule)
         .settings("set", set.iter().map(|(key, value)| (key.as_str(), value.clone())))
+        .settings("set", on_os_threads.then(|| ("os-threads", "yes".to_owned())))
         .settings("default", default.iter().map(|(key, value)| (key.as_str(), value.clone())))
         .record(&work.join("record"));
 
@@ -41,10 +43,14 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let start = std::time::Instant::now();
     sink.event(&Event::RunStarted(&started))?;
     sink.event(&Event::TestStarted(&file.id()))?;
-    let finished = match attend(binary, &request, &work, cargo.verbose > 0, PATIENCE, |_| {})? {
-        Verdict::Finished { finished, .. } => judged(&file, *finished),
-        Verdict::Stopped(_) => return Err(ExpectedError::Interrupted),
+    let finished = match &args.debugger {
+        Some(debugger) => debugger.run(binary, request, &work)?,
+        None => match attend(binary, &request, &work, cargo.verbose > 0, PATIENCE, |_| {})? {
+            Verdict::Finished { finished, .. } => *finished,
+            Verdict::Stopped(_) => return Err(ExpectedError::Interrupted),
+        },
     };
+    let finished = judged(&file, finished);
     let exit_code = match finished.outcome {
         Outcome::Nondeterminism => ExitCode::Nondeterminism,
         _ => ExitCode::Failed,

@@ -114,7 +114,8 @@ fn waiting(finished: &Finished, blocked: &Blocked) -> String {
     if let Some(object) = &blocked.object {
         label.push_str(&format!(" for {object}"));
     }
-    if let Some(holder) = blocked.holder {
+    // Who joins a thread waits for its end, not for something it holds.
+    if let Some(holder) = blocked.holder.filter(|_| blocked.op != "join") {
         label.push_str(&format!(", held by `{}`", thread_name(finished, holder)));
     }
     label

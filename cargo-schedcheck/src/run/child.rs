@@ -17,6 +17,8 @@ use crate::error::{ExpectedError, Result};
 
 /// How often a waiting parent looks at the clock and for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
+/// How long to wait for more lines of a child that has exited.
+const LAST_LINES: Duration = Duration::from_secs(1);
 /// How much of a child's stderr is kept for the report of a crash.
 const STDERR_TAIL: usize = 16 * 1024;
 /// How every event begins.
@@ -63,18 +65,21 @@ pub fn run(
     let mut deadline = deadline;
     let mut garbled = None;
     let mut ending = None;
+    let mut has_exited = false;
     while let Some(lines) = &lines {
-        match lines.recv_timeout(TICK) {
+        match lines.recv_timeout(if has_exited { LAST_LINES } else { TICK }) {
             Ok(line) => match serde_json::from_slice(&line) {
                 Ok(event) => listen(event, &mut deadline),
                 Err(_) => garbled = Some(String::from_utf8_lossy(&line).trim_end().to_owned()),
             },
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
-                // The pipe may be kept open by processes that the test left behind.
-                if child.try_wait()?.is_some() {
+                // The pipe may be kept open by processes that the test left behind. But what the child
+                // wrote just before its end may still be under way.
+                if has_exited {
                     break;
                 }
+                has_exited = child.try_wait()?.is_some();
             }
         }
         if interrupt::is_requested() {
@@ -98,6 +103,16 @@ pub fn run(
 
 fn start(binary: &TestBinary, request: &Utf8Path) -> Result<Child> {
     let mut command = Command::new(&binary.executable);
+    prepare(&mut command, binary, request);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Its own group: Ctrl-C on the terminal is for us, and we tell the children.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.spawn().map_err(|source| ExpectedError::Start { program: binary.executable.to_string(), source })
+}
+
+/// Gives the test binary that `command` runs its arguments, its directory and its environment.
+pub fn prepare(command: &mut Command, binary: &TestBinary, request: &Utf8Path) {
     for (name, _) in std::env::vars_os() {
         if is_of_a_package(&name) || name.to_string_lossy().starts_with("SCHEDCHECK_") {
             command.env_remove(&name);
@@ -108,14 +123,7 @@ fn start(binary: &TestBinary, request: &Utf8Path) -> Result<Child> {
         .args(["--list", "--format", "terse"])
         .current_dir(&binary.package_dir)
         .envs(binary.env.iter().map(|(name, value)| (name, value)))
-        .env("SCHEDCHECK_REQUEST", request)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    // Its own group: Ctrl-C on the terminal is for us, and we tell the children.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.spawn().map_err(|source| ExpectedError::Start { program: binary.executable.to_string(), source })
+        .env("SCHEDCHECK_REQUEST", request);
 }
 
 /// Waits for a child that has closed its stdout; kills it at the deadline.

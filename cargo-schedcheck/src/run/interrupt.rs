@@ -6,10 +6,14 @@ use std::time::Duration;
 use crate::exit_code::ExitCode;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
+static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// Takes over Ctrl-C (and a request to terminate) for the rest of the process.
 pub fn install() {
     let installed = ctrlc::set_handler(|| {
+        if LEFT_TO_CHILD.load(Ordering::SeqCst) {
+            return;
+        }
         if REQUESTED.swap(true, Ordering::SeqCst) {
             std::process::exit(ExitCode::Interrupted.number().into());
         }
@@ -17,6 +21,11 @@ pub fn install() {
     if let Err(error) = installed {
         anstream::eprintln!("warning: Ctrl-C will end this command without a summary: {error}");
     }
+}
+
+/// From now on Ctrl-C means something to a child that shares the terminal, such as a debugger.
+pub fn leave_to_child() {
+    LEFT_TO_CHILD.store(true, Ordering::SeqCst);
 }
 
 /// Whether the user wants to stop.

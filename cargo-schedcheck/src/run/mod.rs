@@ -1,5 +1,6 @@
 //! Builds the tests, explores each in a child of its own, and tells the reports what happens.
 pub mod child;
+pub mod debugger;
 pub mod explore;
 pub mod filter;
 pub mod interrupt;

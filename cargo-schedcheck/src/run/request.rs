@@ -53,6 +53,11 @@ impl Request {
         self.line("record", path.as_str())
     }
 
+    /// Where the child writes its events, to leave its standard streams alone.
+    pub fn events(self, path: &Utf8Path) -> Self {
+        self.line("events", path.as_str())
+    }
+
     /// The text to put into the file.
     pub fn text(&self) -> &str {
         &self.0

@@ -7,6 +7,7 @@ use super::report::{self, Figures};
 use super::stdio::Channel;
 use crate::exec::Execution;
 use crate::exec::outcome::Outcome;
+use crate::exec::signal_stack::SignalStack;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// What the handler needs.
@@ -29,22 +30,11 @@ const SIGNALS: [(libc::c_int, &str); 5] = [
 /// Makes fatal signals report `words`, which must stay valid.
 pub(super) fn watch(words: *mut LastWords<'static>) {
     LAST_WORDS.store(words, Ordering::Relaxed);
-    const ALTERNATE_STACK: usize = 1 << 18;
-    // SAFETY: the alternate stack lives for ever; the handlers are set up as sigaction(2) wants.
+    let Some(stack) = SignalStack::install() else { return };
+    // For the rest of the process.
+    std::mem::forget(stack);
+    // SAFETY: the handlers are set up as sigaction(2) wants, and have a stack to run on.
     unsafe {
-        let stack = libc::mmap(
-            std::ptr::null_mut(),
-            ALTERNATE_STACK,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        );
-        if stack == libc::MAP_FAILED {
-            return;
-        }
-        let alternate = libc::stack_t { ss_sp: stack, ss_flags: 0, ss_size: ALTERNATE_STACK };
-        libc::sigaltstack(&alternate, std::ptr::null_mut());
         for (signal, _) in SIGNALS {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handle as *const () as libc::sighandler_t;

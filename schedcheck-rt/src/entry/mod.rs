@@ -3,6 +3,7 @@
 //! One process explores one test: it reads a request, answers with events on what was its standard
 //! output, and is gone. The loop between search and execution is [`explore`].
 
+mod addresses;
 mod crash;
 mod explore;
 mod record;
@@ -53,14 +54,34 @@ pub fn register_options(options: &'static str) {
 
 /// Answers the request in the file `path` about the tests `cases`.
 pub fn answer(cases: &[TestCase], path: &Path) {
-    let channel = Channel::open();
-    if let Err(problem) = try_answer(cases, path, &channel) {
+    addresses::make_repeatable();
+    let refused = |channel: &Channel, problem: &dyn std::error::Error| {
         channel.send(Object::new().text("event", "refused").text("message", &problem.to_string()));
+    };
+    match read(path) {
+        Ok((request, channel)) => {
+            if let Err(problem) = try_answer(cases, &request, &channel) {
+                refused(&channel, &*problem);
+            }
+        }
+        Err(problem) => refused(&Channel::open(), &*problem),
     }
 }
 
-fn try_answer(cases: &[TestCase], path: &Path, channel: &Channel) -> Result<(), Box<dyn std::error::Error>> {
+fn read(path: &Path) -> Result<(Request, Channel), Box<dyn std::error::Error>> {
     let request = Request::parse(&std::fs::read_to_string(path)?)?;
+    let channel = match &request.events {
+        Some(path) => Channel::to_file(path)?,
+        None => Channel::open(),
+    };
+    Ok((request, channel))
+}
+
+fn try_answer(
+    cases: &[TestCase],
+    request: &Request,
+    channel: &Channel,
+) -> Result<(), Box<dyn std::error::Error>> {
     match request.task {
         None => Err("the request asks for nothing".into()),
         Some(Task::List) => {
@@ -71,12 +92,12 @@ fn try_answer(cases: &[TestCase], path: &Path, channel: &Channel) -> Result<(), 
             let case = visible(cases)
                 .find(|case| case.name == request.test)
                 .ok_or_else(|| format!("there is no test {}", request.test))?;
-            let settings = Settings::gather(&request, attribute_of(cases, case.name))?;
+            let settings = Settings::gather(request, attribute_of(cases, case.name))?;
             let test = Test { body: case.body, should_panic: case.should_panic };
             if task == Task::Explore {
-                explore::explore(test, &settings, &request, channel);
+                explore::explore(test, &settings, request, channel);
             } else {
-                replay::replay(test, &settings, &request, channel);
+                replay::replay(test, &settings, request, channel);
             }
             Ok(())
         }

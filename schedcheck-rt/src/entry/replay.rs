@@ -1,5 +1,6 @@
 //! One schedule, once.
 
+use super::crash::{self, LastWords};
 use super::report::{self, Figures};
 use super::settings::Settings;
 use super::stdio::Channel;
@@ -12,10 +13,13 @@ use crate::wire::request::Request;
 /// Executes the schedule of `request` and reports what it did.
 pub(super) fn replay(test: Test, settings: &Settings, request: &Request, channel: &Channel) {
     channel.send(Object::new().text("event", "started"));
-    let mut execution = Execution::new(test, settings.max_steps);
+    let mut execution = Box::new(settings.execution(test));
+    let figures = Figures { executions: 1, traces: 1, ..Figures::default() };
+    let mut words = LastWords { channel, execution: &mut *execution, figures: figures.clone() };
+    // SAFETY: only the lifetime changes; the process ends with this replay.
+    crash::watch(unsafe { std::mem::transmute::<*mut LastWords<'_>, *mut LastWords<'static>>(&mut words) });
     execution.take_over_process();
     execution.report_executions();
-    let figures = Figures { executions: 1, traces: 1, ..Figures::default() };
     let plan = match plan(&mut execution, request) {
         Ok(plan) => plan,
         Err(divergence) => {

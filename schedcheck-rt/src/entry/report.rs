@@ -59,12 +59,12 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
         .write(event)
         .number("preemptions", view.preemptions())
         .number("steps", view.steps.len() as u64)
-        .raw("location", &location(&view, outcome))
+        .raw("location", &location(view, outcome))
         .flag("lost_wakeup", matches!(outcome, Outcome::Deadlock(deadlock) if deadlock.lost_wakeup))
-        .raw("schedule", &schedule(&view))
-        .raw("threads", &threads(&view))
-        .raw("trace", &steps(&view))
-        .raw("blocked", &blocked(&view))
+        .raw("schedule", &schedule(view))
+        .raw("threads", &threads(view))
+        .raw("trace", &steps(view))
+        .raw("blocked", &blocked(view))
         .text("output", output);
     if let Outcome::Diverged(divergence) = outcome {
         event = event.raw(

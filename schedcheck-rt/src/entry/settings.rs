@@ -1,6 +1,7 @@
 //! The options of one exploration: the command line over the attribute over the config file.
 
 use super::bad_option;
+use crate::exec::{Execution, Test};
 use crate::search::Reduction;
 use crate::search::priority;
 use crate::search::step::Budget;
@@ -20,6 +21,8 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) budget: Budget,
     pub(super) expect: Option<String>,
+    /// Every thread of the test on a thread of the system of its own.
+    pub(super) os_threads: bool,
 }
 
 impl Default for Settings {
@@ -34,11 +37,21 @@ impl Default for Settings {
             seed: 0,
             budget: Budget::default(),
             expect: None,
+            os_threads: false,
         }
     }
 }
 
 impl Settings {
+    /// What executes `test` as these settings want.
+    pub(super) fn execution(&self, test: Test) -> Execution {
+        let mut execution = Execution::new(test, self.max_steps);
+        if self.os_threads {
+            execution.use_os_threads();
+        }
+        execution
+    }
+
     /// The settings for a request about a test with this attribute.
     pub(super) fn gather(request: &Request, attribute: Option<&str>) -> Result<Settings, BadRequest> {
         let mut settings = Settings::default();
@@ -74,7 +87,8 @@ impl Settings {
             "timeouts" => self.budget.timeouts = parse(name, value)?,
             "weak-cas" => self.budget.weak_failures = parse(name, value)?,
             "expect" => self.expect = Some(value.to_owned()),
-            "method" | "var" | "os-threads" | "races" => {}
+            "os-threads" => self.os_threads = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
+            "method" | "var" | "races" => {}
             _ => return Err(bad_option(name, value)),
         }
         Ok(())
@@ -89,6 +103,14 @@ fn reduction(name: &str) -> Option<Reduction> {
         "none" => Reduction::None,
         _ => return None,
     })
+}
+
+fn yes_or_no(word: &str) -> Option<bool> {
+    match word {
+        "yes" | "true" => Some(true),
+        "no" | "false" => Some(false),
+        _ => None,
+    }
 }
 
 /// `a=1;b=2` as pairs.

@@ -11,13 +11,14 @@ use super::heap::Heap;
 use super::image::Image;
 use super::outcome::{Divergence, Outcome, PanicReport};
 use super::spin::{self, Spin};
-use super::switch::StackPool;
+use super::stacks::StackPool;
+use super::switch::{Backend, Exit};
 use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
 use crate::search::step::{
-    Access, Alt, BudgetKind, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId, Pending,
-    ReadsWhen, StepIndex, ThreadId, Trace,
+    Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
+    Pending, ReadsWhen, StepIndex, ThreadId, Trace,
 };
 
 /// Position of a thread in the current execution, by order of creation.
@@ -88,7 +89,11 @@ pub(crate) struct World {
     prefix: StepIndex,
     guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
-    /// What std keeps per thread of the system.
+    /// What carries its threads.
+    pub(crate) backend: Backend,
+    /// What std keeps for the root's thread of the system.
+    pub(crate) root_words: StdWords,
+    /// Those of them that are exchanged with every turn: none where threads have their own.
     pub(crate) std_words: StdWords,
     /// User code's memory.
     pub(crate) heap: Heap,
@@ -136,6 +141,8 @@ impl World {
             prefix: 0,
             guide: None,
             views: Vec::new(),
+            backend: Backend::default(),
+            root_words: StdWords::default(),
             std_words: StdWords::default(),
             heap: Heap::new(),
             image: None,
@@ -202,8 +209,8 @@ impl World {
             channels: 0,
             sleeps_after_end: 0,
             name,
-            coroutine: None,
-            yielder: std::ptr::null(),
+            carrier: None,
+            exit: Exit::None,
             body: Some(body),
             leavings: std::ptr::null_mut(),
             time: 0,
@@ -264,16 +271,9 @@ impl World {
         let yields = matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
         self.previous_enabled = !yields && self.ready(self.current).enabled;
         self.forced = false;
-        if let Some(delta) = self.deltas.get(self.next_delta)
-            && delta.step == step
-        {
-            self.next_delta += 1;
-            let choice = delta.choice;
-            if self.keep_needed {
-                self.note_if_needed(step, choice);
-            }
-            return self.follow(step, choice);
-        }
+        let planned = self.deltas.get(self.next_delta).filter(|delta| delta.step == step).copied();
+        self.next_delta += usize::from(planned.is_some());
+        // The guide first: it is to see every step, and what it takes goes before the plan.
         if step >= self.prefix
             && let Some(guide) = self.guide
         {
@@ -285,6 +285,12 @@ impl World {
                     return false;
                 }
             }
+        }
+        if let Some(Delta { choice, .. }) = planned {
+            if self.keep_needed {
+                self.note_if_needed(step, choice);
+            }
+            return self.follow(step, choice);
         }
         if self.previous_enabled {
             self.alt = Alt::DEFAULT;
@@ -422,17 +428,15 @@ impl World {
         std::mem::swap(&mut self.views, &mut self.trace.pending);
     }
 
-    /// Where the thread that executes right now suspends from.
-    pub(crate) fn running_yielder(&self) -> *const corosensei::Yielder<(), ()> {
-        self.threads[self.running].yielder
-    }
-
     /// Executes the announced operation of the thread whose turn it is.
     #[inline]
     pub(crate) fn execute(&mut self) -> Applied {
         let step = self.trace.events.len() as StepIndex;
         let thread = &self.threads[self.current];
         let (id, op) = (thread.id, thread.op);
+        if self.backend == Backend::OsThreads {
+            super::schedcheck_step(step, self.current as u32);
+        }
         let opened = self.pass_gate();
         let moment = Moment { thread: id, step, alt: self.alt };
         let mut applied = self.objects.apply(moment, &op);
@@ -520,12 +524,16 @@ impl World {
         self.threads[self.current].spin.found(before, after.unwrap_or(before));
     }
 
-    /// The operation just executed was a CAS that wanted `expected`.
+    /// The operation just executed was a CAS that wanted `expected` and found `before`.
     #[inline]
-    pub(crate) fn executed_cas(&mut self, expected: u64) {
+    pub(crate) fn executed_cas(&mut self, before: u64, expected: u64) {
         let event = self.trace.events.last_mut().expect("an operation was executed");
         event.reads_when = ReadsWhen::StateIsNot(expected);
         event.full_mode = Mode::Write;
+        if before != expected {
+            // Failing for no reason would look the same.
+            event.costly_alts = BudgetKinds::NONE;
+        }
     }
 
     /// The operation just executed was one that others can tell the order of.
@@ -579,6 +587,8 @@ fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
         | Kind::CountDown
         | Kind::FutexWait
         | Kind::FutexWake => Mode::Write,
+        // The end it waited for is over, and no other will come.
+        Kind::Join if enabled => Mode::None,
         Kind::Join => Mode::Await,
         Kind::Park => Mode::AwaitWrite,
         Kind::Unpark | Kind::CountUp => Mode::Mark,

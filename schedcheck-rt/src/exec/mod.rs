@@ -4,27 +4,35 @@
 //! ([`active`]), and behave as plain std otherwise.
 
 mod addresses;
+mod baton;
 mod controller;
+mod coroutine;
 mod deadlock;
+mod debug;
 mod futex;
 pub(crate) mod heap;
 mod image;
+mod os_thread;
 pub mod outcome;
 mod panics;
 mod run;
+pub(crate) mod signal_stack;
 mod spin;
+mod stacks;
 mod support;
 mod switch;
 mod thread_locals;
 mod threads;
 pub(crate) mod view;
 
+pub use debug::schedcheck_step;
 pub(crate) use futex::EPOCH_NANOSECONDS;
 pub use run::{Execution, Test, TestResult};
 
 use crate::model::{Applied, Kind, ObjectKind, Op, Site};
 use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
+use std::any::Any;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -117,13 +125,22 @@ impl Active {
         holds
     }
 
+    /// Ends the execution here, as one that says nothing. Does not return.
+    pub(crate) fn abandon(&self) {
+        let world = self.world();
+        world.in_user = false;
+        world.outcome = Some(outcome::Outcome::Abandoned);
+        world.over = true;
+        self.suspend();
+    }
+
     fn suspend(&self) {
-        let yielder = {
+        let exit = {
             let world = self.world();
-            world.running_yielder()
+            world.threads[world.running].exit
         };
         // SAFETY: `running` is the thread that executes this very code.
-        unsafe { switch::suspend(yielder) };
+        unsafe { switch::suspend(exit) };
     }
 
     /// Performs an operation on the memory cell at `address`.
@@ -143,7 +160,7 @@ impl Active {
     /// The CAS just performed found `before`, wanted `expected`, and left `after` if it succeeded.
     #[inline]
     pub(crate) fn executed_cas(&self, before: u64, expected: u64, after: Option<u64>) {
-        self.world().executed_cas(expected);
+        self.world().executed_cas(before, expected);
         self.world().executed_on(before, after);
     }
 
@@ -250,7 +267,8 @@ impl Active {
     }
 
     /// The running thread panicked; whoever joins it takes that over with [`Active::panic_heard`].
-    pub(crate) fn panicked(&self) {
+    pub(crate) fn panicked(&self, payload: &(dyn Any + Send)) {
+        panics::note_passed_on(*self, payload);
         let world = self.world();
         world.threads[world.current].unheard_panic = true;
     }

@@ -1,7 +1,7 @@
 //! Panics under control: noted, not printed. Thousands of schedules may panic as the test intends.
 
-use super::active;
 use super::outcome::PanicReport;
+use super::{Active, active};
 use std::any::Any;
 use std::panic::PanicHookInfo;
 
@@ -30,6 +30,19 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
         world.panics.push(PanicReport { thread, message, location, earlier: Vec::new() });
     });
     true
+}
+
+/// Notes the panic that ended the running thread, unless its hook did: a payload that is passed on
+/// with `resume_unwind` does not go through the hook again.
+pub(crate) fn note_passed_on(active: Active, payload: &(dyn Any + Send)) {
+    active.in_engine(|world| {
+        let thread = world.threads[world.current].id;
+        let message = payload_text(payload);
+        let noted = world.panics.iter().rfind(|report| report.thread == thread);
+        if noted.is_none_or(|report| report.message != message) {
+            world.panics.push(PanicReport { thread, message, location: None, earlier: Vec::new() });
+        }
+    });
 }
 
 /// What a panic said.

@@ -3,7 +3,7 @@
 use super::controller::{Slot, World};
 use super::image::Image;
 use super::outcome::{Outcome, PanicReport};
-use super::switch::{Coroutine, Resumed};
+use super::switch::{Backend, Birth, Carried, Resumed};
 use super::thread_locals::StdWords;
 use super::threads::Body;
 use super::view::{self, View};
@@ -78,6 +78,13 @@ impl Execution {
         self.world.image = Some(Image::take());
     }
 
+    /// From now on every thread of the test runs on a thread of the system of its own, which has
+    /// its name; one of them runs at a time. The same schedules give the same traces.
+    pub fn use_os_threads(&mut self) {
+        self.world.backend = Backend::OsThreads;
+        self.system_thread = None;
+    }
+
     /// How the last execution ended.
     pub fn outcome(&self) -> &Outcome {
         self.world.outcome.as_ref().unwrap_or(&Outcome::Passed)
@@ -89,7 +96,7 @@ impl Execution {
 
     /// From now on, executions are for a report: their views are kept, with just those decisions
     /// of their plan that default behaviour would not have made.
-    pub(crate) fn report_executions(&mut self) {
+    pub fn report_executions(&mut self) {
         self.keep_views = true;
         self.world.keep_needed = true;
     }
@@ -144,7 +151,11 @@ impl Execution {
         let thread = Some(std::thread::current().id());
         if self.system_thread != thread {
             self.system_thread = thread;
-            self.world.std_words = StdWords::find();
+            self.world.root_words = StdWords::find();
+            self.world.std_words = match self.world.backend {
+                Backend::Coroutines => self.world.root_words,
+                Backend::OsThreads => StdWords::default(),
+            };
         }
     }
 
@@ -155,8 +166,8 @@ impl Execution {
             // A thread that never started: what it captured goes with the heap, undropped, as the
             // frames of abandoned threads do.
             std::mem::forget(thread.body);
-            if let Some(coroutine) = thread.coroutine {
-                self.world.stacks.put(usize::from(thread.id.0), coroutine.reclaim());
+            if let Some(carrier) = thread.carrier {
+                self.world.stacks.put(usize::from(thread.id.0), carrier.reclaim());
             }
         }
         self.world.heap.reset();
@@ -168,13 +179,16 @@ impl Execution {
 
 /// Runs the test body; `None` if it panicked.
 fn run_body(body: fn() -> TestResult) -> Option<TestResult> {
-    let result = catch_unwind(body).ok();
+    let result = catch_unwind(body);
     if let Some(active) = super::active() {
+        if let Err(payload) = &result {
+            panics::note_passed_on(active, payload.as_ref());
+        }
         active.before_end_of_thread();
         let life = active.life_of(0);
         active.perform(Op::new(Kind::End, life, Location::caller()));
     }
-    result
+    result.ok()
 }
 
 /// Resumes the thread whose turn it is until the execution is over.
@@ -187,19 +201,19 @@ fn hand_turns_on(active: Active) {
         let slot = world.current;
         world.running = slot;
         // Out of its slot: the list of threads may move while the thread runs.
-        let mut coroutine = match world.threads[slot].body.take() {
+        let mut carrier = match world.threads[slot].body.take() {
             Some(body) => started(world, slot, body),
-            None => world.threads[slot].coroutine.take().expect("a suspended thread has a stack"),
+            None => world.threads[slot].carrier.take().expect("a suspended thread has a carrier"),
         };
         let thread = &world.threads[slot];
         let outer = world.std_words.enter(thread.std_words, thread.id.0);
         // The thread comes back inside the engine, which lets user code go on when it is done.
-        let resumed = coroutine.resume();
+        let resumed = carrier.resume();
         let world = active.world();
         world.in_user = false;
         world.threads[slot].std_words = world.std_words.leave(outer);
         if resumed == Resumed::Suspended {
-            world.threads[slot].coroutine = Some(coroutine);
+            world.threads[slot].carrier = Some(carrier);
             if world.over {
                 return;
             }
@@ -208,22 +222,29 @@ fn hand_turns_on(active: Active) {
         let thread = &mut world.threads[slot];
         thread.ended = true;
         let id = usize::from(thread.id.0);
-        world.stacks.put(id, coroutine.reclaim());
+        world.stacks.put(id, carrier.reclaim());
         if !world.decide() {
             return;
         }
     }
 }
 
-/// A coroutine that executes the thread's announced `Begin` and then its body.
-fn started(world: &mut World, slot: Slot, body: Body) -> Coroutine {
-    let stack = world.stacks.take(usize::from(world.threads[slot].id.0));
-    world.threads[slot].stack_base = stack.base().get();
-    Coroutine::new(stack, move |yielder| {
+/// A carrier that executes the thread's announced `Begin` and then its body.
+fn started(world: &mut World, slot: Slot, body: Body) -> Carried {
+    let thread = &mut world.threads[slot];
+    let stack = world.stacks.take(usize::from(thread.id.0));
+    thread.stack_base = stack.base().get();
+    let birth = Birth {
+        stack,
+        name: thread.name.as_deref(),
+        slot,
+        number: thread.id.0,
+        root_words: world.root_words,
+    };
+    Carried::start_on(world.backend, birth, move |exit| {
         let active = super::active().expect("threads run inside an execution");
         let world = active.world();
-        world.in_user = false;
-        world.threads[slot].yielder = yielder;
+        world.threads[slot].exit = exit;
         world.execute();
         world.in_user = true;
         body();

@@ -222,6 +222,8 @@ pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
         | Kind::Sleep
         | Kind::Fence => true,
         Kind::Spawn | Kind::Begin | Kind::End | Kind::Choose => false,
+        // Shared: it was done already.
+        Kind::OnceEnter => event.accesses[0].mode == Mode::AcquireShared,
         _ => event.accesses.iter().all(|access| !changes(access.mode)),
     }
 }
@@ -250,10 +252,13 @@ impl World {
     /// the thread comes here. Accesses to one object have one order in all equivalent schedules.
     #[cold]
     pub(crate) fn consider_loop(&mut self, op: &Op, frame: &Frame) {
-        let Some(round) = self.threads[self.running].spin.round(op) else { return };
+        let spin = &self.threads[self.running].spin;
+        let Some(round) = spin.round(op) else { return };
         let mut used: SmallVec<[Used; 8]> = SmallVec::new();
         let mut yields = false;
+        let mut same_loop = false;
         for step in round {
+            same_loop |= spin.compared_at.is_some_and(|place| place == (step.kind, step.object, step.site));
             yields |= matches!(step.kind, Kind::Yield | Kind::Sleep);
             if step.object == ObjectId::NONE {
                 continue;
@@ -268,6 +273,10 @@ impl World {
                 }),
             }
         }
+        if used.is_empty() {
+            // It waits for nobody: spin hints in a counting loop, or a loop that never ends.
+            return;
+        }
         if used.iter().any(|used| used.left != used.found) {
             self.threads[self.running].spin.forget_state();
             return;
@@ -276,6 +285,9 @@ impl World {
         let opened = changes.min().unwrap_or(NO_STEP);
         let base = self.threads[self.running].stack_base;
         let spin = &mut self.threads[self.running].spin;
+        if !same_loop {
+            spin.forget_state();
+        }
         spin.rounds += 1;
         self.compares_stacks = true;
         let exact = spin.is_as_before(op, frame, base);
@@ -289,13 +301,11 @@ impl World {
 
     /// The first step after `last` with which somebody changed `object`.
     fn first_change(&self, object: ObjectId, last: StepIndex) -> Option<StepIndex> {
-        let later = self.trace.events.iter().zip(0..).skip(last as usize + 1);
-        later
-            .filter(|(event, _)| {
-                event.accesses.iter().any(|access| access.object == object && changes(access.mode))
-            })
-            .map(|(_, step)| step)
-            .next()
+        let mut later = self.trace.events[last as usize + 1..].iter().zip(last + 1..);
+        let changed = later.find(|(event, _)| {
+            event.accesses.iter().any(|access| access.object == object && changes(access.mode))
+        });
+        changed.map(|(_, step)| step)
     }
 
     /// Tells gated threads that `object` was changed by `step`.

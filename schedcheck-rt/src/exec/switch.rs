@@ -1,19 +1,27 @@
-//! Context switching: model threads as coroutines on pooled stacks.
+//! Passing turns on: what carries a model thread, and how it gives up its turn.
 //!
 //! Control always passes through the root: a thread that gives up its turn suspends, and the root
 //! resumes the next one. Abandoned threads are neither resumed nor unwound; their memory goes with
 //! the execution's heap (see `heap.rs`).
+//!
+//! A thread is carried by a coroutine or by a thread of the system. Both run it on the same pooled
+//! stack, so that addresses, stack comparison and guard pages are the same, and with them the trace.
 
-use corosensei::stack::{DefaultStack, Stack};
-use corosensei::{CoroutineResult, Yielder};
+use super::coroutine::{Coroutine, Gangway};
+use super::os_thread::{OsThread, Parking};
+use super::thread_locals::StdWords;
+use corosensei::stack::DefaultStack;
 
-/// Room for one thread: std's default for spawned threads.
-const STACK_BYTES: usize = 2 << 20;
-
-type Inner = corosensei::Coroutine<(), (), (), DefaultStack>;
-
-/// One thread's stack and saved registers.
-pub(crate) struct Coroutine(Inner);
+/// What the threads of an execution run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Backend {
+    /// All on one thread of the system: fast.
+    #[default]
+    Coroutines,
+    /// Each on its own thread of the system: for debuggers, and for code that needs real
+    /// thread-locals.
+    OsThreads,
+}
 
 /// What a resumed thread did with its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,97 +32,99 @@ pub(crate) enum Resumed {
     Returned,
 }
 
-impl Coroutine {
-    /// A thread that will run `body` on `stack`; the body is told where to suspend from.
-    pub(crate) fn new(stack: DefaultStack, body: impl FnOnce(*const Yielder<(), ()>) + 'static) -> Coroutine {
-        Coroutine(Inner::with_stack(stack, move |yielder, ()| body(yielder)))
-    }
+/// What a thread starts with.
+pub(crate) struct Birth<'a> {
+    pub(crate) stack: DefaultStack,
+    /// Given by the user.
+    pub(crate) name: Option<&'a str>,
+    /// Its position among the threads of the execution.
+    pub(crate) slot: usize,
+    /// Its number in every execution.
+    pub(crate) number: u16,
+    /// What std keeps for the root.
+    pub(crate) root_words: StdWords,
+}
 
-    /// Gives the thread its turn.
-    pub(crate) fn resume(&mut self) -> Resumed {
-        match self.0.resume(()) {
-            CoroutineResult::Yield(()) => Resumed::Suspended,
-            CoroutineResult::Return(()) => Resumed::Returned,
-        }
-    }
+/// Something that can run a model thread, turn by turn.
+pub(crate) trait Carrier: Sized {
+    /// Where the thread gives up its turn from.
+    type Exit: Copy;
+
+    /// A thread that will run `body` when it is resumed; the body is told its exit.
+    fn start<F: FnOnce(Self::Exit) + 'static>(birth: Birth<'_>, body: F) -> Self;
+
+    /// The root gives the thread its turn, until it gives it up.
+    fn resume(&mut self) -> Resumed;
+
+    /// The thread gives up its turn until the root resumes it.
+    ///
+    /// # Safety
+    /// `exit` must be the one of the thread that is running now.
+    unsafe fn suspend(exit: Self::Exit);
 
     /// Takes the stack back, whatever the thread was doing.
-    pub(crate) fn reclaim(mut self) -> DefaultStack {
-        if !self.0.done() {
-            // SAFETY: the frames on this stack are never run again. What they own is memory of the
-            // execution's heap, which is dropped as a whole, or leaks by design.
-            unsafe { self.0.force_reset() };
+    fn reclaim(self) -> DefaultStack;
+}
+
+/// A thread on either backend.
+pub(crate) enum Carried {
+    ByCoroutine(Coroutine),
+    /// Boxed: carriers move in and out of their slot with every turn.
+    ByOsThread(Box<OsThread>),
+}
+
+/// The exit of a thread on either backend.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Exit {
+    /// It has not started.
+    None,
+    OfCoroutine(Gangway),
+    OfOsThread(Parking),
+}
+
+impl Carried {
+    /// Starts a thread on `backend`.
+    pub(crate) fn start_on(backend: Backend, birth: Birth<'_>, body: impl FnOnce(Exit) + 'static) -> Carried {
+        match backend {
+            Backend::Coroutines => {
+                Carried::ByCoroutine(Coroutine::start(birth, |exit| body(Exit::OfCoroutine(exit))))
+            }
+            Backend::OsThreads => {
+                let thread = OsThread::start(birth, |exit| body(Exit::OfOsThread(exit)));
+                Carried::ByOsThread(Box::new(thread))
+            }
         }
-        self.0.into_stack()
+    }
+
+    /// The root gives the thread its turn.
+    #[inline]
+    pub(crate) fn resume(&mut self) -> Resumed {
+        match self {
+            Carried::ByCoroutine(coroutine) => coroutine.resume(),
+            Carried::ByOsThread(thread) => thread.resume(),
+        }
+    }
+
+    /// Takes the stack back.
+    pub(crate) fn reclaim(self) -> DefaultStack {
+        match self {
+            Carried::ByCoroutine(coroutine) => coroutine.reclaim(),
+            Carried::ByOsThread(thread) => thread.reclaim(),
+        }
     }
 }
 
 /// Suspends the running thread until the root resumes it.
 ///
 /// # Safety
-/// `yielder` must be the one of the thread that is running now.
-pub(crate) unsafe fn suspend(yielder: *const Yielder<(), ()>) {
-    // SAFETY: the yielder lives on the stack of the running thread, at its base.
-    unsafe { (*yielder).suspend(()) };
-}
-
-/// Zeroes a stack that nobody runs on, from its base down to where it was never used: four pages
-/// without a trace.
-fn clean(stack: &DefaultStack) {
-    const PAGE: usize = 4096;
-    let lowest = stack.limit().get() + 2 * PAGE;
-    let mut page = stack.base().get() - PAGE;
-    let mut untouched = 0;
-    while page >= lowest && untouched < 4 {
-        // SAFETY: memory of a stack between its guard page and its base, used by nobody now.
-        let words = unsafe { std::slice::from_raw_parts_mut(page as *mut u64, PAGE / 8) };
-        if words.iter().all(|word| *word == 0) {
-            untouched += 1;
-        } else {
-            words.fill(0);
-            untouched = 0;
-        }
-        page -= PAGE;
-    }
-}
-
-/// Stacks waiting for their thread, by the thread's number, so that a thread's addresses are the
-/// same in every execution.
-#[derive(Default)]
-pub(crate) struct StackPool {
-    stacks: Vec<Option<DefaultStack>>,
-    /// The lowest address of each stack that was ever made, guard page included.
-    limits: Vec<usize>,
-}
-
-impl StackPool {
-    /// The stack of thread number `thread`.
-    pub(crate) fn take(&mut self, thread: usize) -> DefaultStack {
-        if self.stacks.len() <= thread {
-            self.stacks.resize_with(thread + 1, || None);
-        }
-        let limits = &mut self.limits;
-        self.stacks[thread].take().unwrap_or_else(|| {
-            let stack = DefaultStack::new(STACK_BYTES).expect("the system gives memory for a stack");
-            limits.push(stack.limit().get());
-            stack
-        })
-    }
-
-    /// Whether `address` lies in the guard page below one of the stacks.
-    pub(crate) fn guards(&self, address: usize) -> bool {
-        const GUARD: usize = 0x1000;
-        self.limits.iter().any(|limit| (*limit..limit + GUARD).contains(&address))
-    }
-
-    /// Zeroes what was used of every stack: an execution that compares stacks must find in unused
-    /// slots what every other execution finds there.
-    pub(crate) fn clean(&mut self) {
-        self.stacks.iter().flatten().for_each(clean);
-    }
-
-    /// Puts it back.
-    pub(crate) fn put(&mut self, thread: usize, stack: DefaultStack) {
-        self.stacks[thread] = Some(stack);
+/// `exit` must be the one of the thread that is running now.
+#[inline]
+pub(crate) unsafe fn suspend(exit: Exit) {
+    match exit {
+        // SAFETY: the caller's promise.
+        Exit::OfCoroutine(exit) => unsafe { Coroutine::suspend(exit) },
+        // SAFETY: the caller's promise.
+        Exit::OfOsThread(exit) => unsafe { OsThread::suspend(exit) },
+        Exit::None => unreachable!("a thread that runs has started"),
     }
 }

@@ -1,7 +1,9 @@
 //! Two things that std keeps per thread of the system, and that every model thread needs its own of:
 //! the number of panics it is unwinding, and the keys of its next hash map.
 //!
-//! All model threads run on one thread of the system, so these words are exchanged with every turn.
+//! Model threads that run on one thread of the system exchange these words with every turn; those
+//! that have one of their own start with the same contents.
+//!
 //! std does not say where they are; they are found once, by watching what changes in the
 //! thread-local block when a panic unwinds and when a hash map is made.
 
@@ -66,6 +68,14 @@ pub(crate) struct Kept {
     panics: u64,
 }
 
+impl Kept {
+    /// The keys of thread `number`: threads of the system start with keys of their own as well.
+    #[inline]
+    fn keys_for(&self, number: u16) -> Option<[u64; 2]> {
+        self.hash_keys.map(|[first, second]| [first ^ u64::from(number) << 32, second])
+    }
+}
+
 impl StdWords {
     /// Finds the words of the calling thread.
     pub(super) fn find() -> StdWords {
@@ -73,10 +83,21 @@ impl StdWords {
         let Some(block) = image::thread_local_block() else { return StdWords::default() };
         let (_, offsets) = OFFSETS.get_or_init(|| (block.size, look_for(block)));
         let start = block.start();
-        StdWords {
+        let words = StdWords {
             hash_keys: offsets.hash_keys.map(|offset| (start + offset) as *mut [u64; 2]),
             panics: offsets.panics.map(|offset| (start + offset) as *mut u64),
-        }
+        };
+        words.make_keys();
+        words
+    }
+
+    /// Lets std make the calling thread's keys, which it does when they are first asked for.
+    fn make_keys(&self) {
+        std::hint::black_box(std::hash::RandomState::new());
+        let mut made = self.read();
+        // As if nobody had asked.
+        made.hash_keys = made.hash_keys.map(|[first, second]| [first.wrapping_sub(1), second]);
+        self.write(made);
     }
 
     /// Gives `thread` its own words; returns those that were there.
@@ -85,12 +106,20 @@ impl StdWords {
         let outer = self.read();
         let mut words = thread;
         if words.hash_keys.is_none() {
-            // Threads of the system start with keys of their own as well.
-            words.hash_keys =
-                outer.hash_keys.map(|[first, second]| [first ^ u64::from(number) << 32, second]);
+            words.hash_keys = outer.keys_for(number);
         }
         self.write(words);
         outer
+    }
+
+    /// What thread `number` has in its words at first.
+    pub(super) fn first(&self, number: u16) -> Kept {
+        Kept { hash_keys: self.read().keys_for(number), panics: 0 }
+    }
+
+    /// Gives a thread of the system that was just started, the calling one, these words.
+    pub(super) fn adopt(&self, words: Kept) {
+        self.write(words);
     }
 
     /// Takes the thread's words and puts back those from before its turn.

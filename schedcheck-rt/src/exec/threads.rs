@@ -1,7 +1,7 @@
 //! The threads of one execution, in order of creation.
 
 use super::spin::Spin;
-use super::switch::Coroutine;
+use super::switch::{Carried, Exit};
 use super::thread_locals::Kept;
 use crate::model::Op;
 use crate::search::step::{ObjectId, ThreadId};
@@ -30,10 +30,10 @@ pub(crate) struct Thread {
     pub(crate) sleeps_after_end: u32,
     /// Given by the user.
     pub(crate) name: Option<String>,
-    /// Its stack and registers while it is suspended.
-    pub(crate) coroutine: Option<Coroutine>,
+    /// What carries it, while it is suspended.
+    pub(crate) carrier: Option<Carried>,
     /// Where it suspends from.
-    pub(crate) yielder: *const corosensei::Yielder<(), ()>,
+    pub(crate) exit: Exit,
     /// What it will run, until it starts.
     pub(crate) body: Option<Body>,
     /// What it left for whoever joins it.

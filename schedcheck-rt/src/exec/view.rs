@@ -6,6 +6,8 @@ use super::outcome::place;
 use super::run::Execution;
 use crate::model::Site;
 use crate::search::step::{Delta, ObjectId, ThreadId};
+use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Write;
 
 /// One thread, for reports.
@@ -63,6 +65,11 @@ impl Execution {
         &self.view
     }
 
+    /// A hash of who did what and where in the last execution that failed or was to be reported.
+    pub fn fingerprint(&self) -> u64 {
+        self.view.fingerprint
+    }
+
     /// The path of a thread from the test body.
     pub(crate) fn thread_path(&self, thread: ThreadId) -> String {
         self.world().names.path(thread)
@@ -73,6 +80,7 @@ impl Execution {
 pub(crate) fn collect(world: &World) -> View {
     let threads: Vec<ThreadView> = (0..world.threads.len()).map(|slot| thread_view(world, slot)).collect();
     let slot_of = |id: ThreadId| world.threads.iter().position(|thread| thread.id == id);
+    let names = ObjectNames::of(world);
     let mut steps = Vec::with_capacity(world.notes.len());
     let mut previous = None;
     for (event, note) in world.trace.events.iter().zip(&world.notes) {
@@ -80,7 +88,7 @@ pub(crate) fn collect(world: &World) -> View {
         steps.push(StepView {
             thread,
             op: note.kind.name(),
-            object: object_name(world, note.object),
+            object: names.name(note.object),
             place: place(note.site),
             preemption: event.previous_enabled && previous.is_some_and(|previous| previous != thread),
             alt: event.alt.0,
@@ -89,7 +97,7 @@ pub(crate) fn collect(world: &World) -> View {
     }
     let blocked = (0..world.threads.len())
         .filter(|slot| !world.threads[*slot].ended && !world.is_enabled(*slot))
-        .map(|slot| blocked_view(world, slot))
+        .map(|slot| blocked_view(world, &names, slot))
         .collect();
     View {
         fingerprint: fingerprint(world),
@@ -110,40 +118,53 @@ pub(crate) fn thread_name(world: &World, slot: Slot) -> String {
     world.threads[slot].name.clone().unwrap_or_else(|| format!("thread-{slot}"))
 }
 
-fn blocked_view(world: &World, slot: Slot) -> BlockedView {
+fn blocked_view(world: &World, names: &ObjectNames<'_>, slot: Slot) -> BlockedView {
     let op = &world.threads[slot].op;
     BlockedView {
         thread: slot,
         op: op.kind.name(),
-        object: object_name(world, op.object),
+        object: names.name(op.object),
         place: place(op.site),
         holder: deadlock::waits_for(world, slot),
     }
 }
 
-/// `mutex#2`: the second mutex that was used; `thread worker` for threads.
-fn object_name(world: &World, object: ObjectId) -> String {
-    if object == ObjectId::NONE {
-        return String::new();
-    }
-    if let Some(slot) =
-        world.threads.iter().position(|thread| thread.life == object || thread.token == object)
-    {
-        return thread_view(world, slot).name;
-    }
-    // Numbered by first use in this execution.
-    let noun = world.objects.noun(object);
-    let mut used: Vec<ObjectId> = Vec::new();
-    for note in &world.notes {
-        if note.object != ObjectId::NONE
-            && world.objects.noun(note.object) == noun
-            && !used.contains(&note.object)
-        {
-            used.push(note.object);
+/// How reports call objects: `mutex#2` is the second mutex that was used in this execution.
+struct ObjectNames<'a> {
+    world: &'a World,
+    /// The number of each object that was used, among those of its noun.
+    numbers: FxHashMap<ObjectId, usize>,
+    /// How many of each noun were used.
+    counts: FxHashMap<&'static str, usize>,
+}
+
+impl<'a> ObjectNames<'a> {
+    fn of(world: &'a World) -> Self {
+        let mut names = ObjectNames { world, numbers: FxHashMap::default(), counts: FxHashMap::default() };
+        for object in world.notes.iter().map(|note| note.object).filter(|object| *object != ObjectId::NONE) {
+            if let Entry::Vacant(number) = names.numbers.entry(object) {
+                let count = names.counts.entry(world.objects.noun(object)).or_default();
+                *count += 1;
+                number.insert(*count);
+            }
         }
+        names
     }
-    let number = used.iter().position(|other| *other == object).unwrap_or(used.len()) + 1;
-    format!("{noun}#{number}")
+
+    /// The name of `object`; for a thread, the thread's.
+    fn name(&self, object: ObjectId) -> String {
+        if object == ObjectId::NONE {
+            return String::new();
+        }
+        let mut threads = self.world.threads.iter();
+        if let Some(slot) = threads.position(|thread| thread.life == object || thread.token == object) {
+            return thread_name(self.world, slot);
+        }
+        let noun = self.world.objects.noun(object);
+        let unused = || self.counts.get(noun).map_or(1, |count| count + 1);
+        let number = self.numbers.get(&object).copied().unwrap_or_else(unused);
+        format!("{noun}#{number}")
+    }
 }
 
 /// A hash of what the threads did, in order: who, what, where.

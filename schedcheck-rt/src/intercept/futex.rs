@@ -41,7 +41,7 @@ fn with_errno(answer: i64) -> c_long {
 ///
 /// # Safety
 /// As for the system call itself.
-pub(super) unsafe fn real_syscall(number: c_long, arguments: [usize; 6]) -> c_long {
+pub(crate) unsafe fn real_syscall(number: c_long, arguments: [usize; 6]) -> c_long {
     let [a, b, c, d, e, f] = arguments;
     let answer: i64;
     // SAFETY: the kernel's calling convention; the caller vouches for the arguments.

@@ -17,6 +17,8 @@ mod futex;
 mod random;
 mod refcount;
 
+pub(crate) use futex::real_syscall;
+
 /// Makes sure the linker keeps every symbol of this folder, and resolves the real ones before
 /// the first execution.
 pub(crate) fn prepare() {

@@ -48,6 +48,8 @@ pub struct Request {
     pub default: Vec<(String, String)>,
     /// Where to note the schedule that is being executed.
     pub record: Option<String>,
+    /// Where to write events instead of standard output; the test's streams are then its own.
+    pub events: Option<String>,
     /// The schedule to replay.
     pub deltas: Vec<NamedDelta>,
     /// The fingerprint of that schedule's operations.
@@ -106,6 +108,7 @@ impl Request {
                 });
             }
             "test" => self.test = value.to_owned(),
+            "events" => self.events = Some(value.to_owned()),
             "record" => self.record = Some(value.to_owned()),
             "fingerprint" => self.fingerprint = Some(value.to_owned()),
             "trace" => self.trace = value == "yes",

@@ -22,8 +22,9 @@ pub mod buggy {
     /// A place for one quote.
     #[derive(Debug)]
     pub struct Board {
-        margin: AtomicU32,
+        margin: u32,
         is_published: AtomicBool,
+        looks: AtomicU32,
         quote: UnsafeCell<Quote>,
     }
 
@@ -34,8 +35,9 @@ pub mod buggy {
         /// An empty board of a bank that takes `margin`.
         pub const fn new(margin: u32) -> Self {
             Board {
-                margin: AtomicU32::new(margin),
+                margin,
                 is_published: AtomicBool::new(false),
+                looks: AtomicU32::new(0),
                 quote: UnsafeCell::new(NO_QUOTE),
             }
         }
@@ -47,16 +49,24 @@ pub mod buggy {
             unsafe { (*quote).buy = buy };
             // BUG: half of the quote is missing, and `Relaxed` does not even hand over the rest.
             self.is_published.store(true, Ordering::Relaxed);
-            let sell = buy + self.margin.load(Ordering::Relaxed);
+            self.looks.store(0, Ordering::Relaxed);
             // SAFETY: as above.
-            unsafe { (*quote).sell = sell };
+            unsafe { (*quote).sell = buy + self.margin };
+        }
+
+        /// How often the quote was looked at since it was published.
+        pub fn looks(&self) -> u32 {
+            self.looks.load(Ordering::Relaxed)
         }
 
         /// The quote, once it is published.
         pub fn read(&self) -> Option<Quote> {
-            let is_published = self.is_published.load(Ordering::Relaxed);
+            if !self.is_published.load(Ordering::Relaxed) {
+                return None;
+            }
+            self.looks.fetch_add(1, Ordering::Relaxed);
             // SAFETY: the pointer is valid; that the writer is done is only hoped for.
-            is_published.then(|| unsafe { *self.quote.get() })
+            Some(unsafe { *self.quote.get() })
         }
     }
 }
@@ -68,8 +78,9 @@ pub mod fixed {
     /// A place for one quote.
     #[derive(Debug)]
     pub struct Board {
-        margin: AtomicU32,
+        margin: u32,
         is_published: AtomicBool,
+        looks: AtomicU32,
         quote: UnsafeCell<Quote>,
     }
 
@@ -80,25 +91,34 @@ pub mod fixed {
         /// An empty board of a bank that takes `margin`.
         pub const fn new(margin: u32) -> Self {
             Board {
-                margin: AtomicU32::new(margin),
+                margin,
                 is_published: AtomicBool::new(false),
+                looks: AtomicU32::new(0),
                 quote: UnsafeCell::new(NO_QUOTE),
             }
         }
 
         /// Puts up the quote; one thread does so, once.
         pub fn publish(&self, buy: u32) {
-            let sell = buy + self.margin.load(Ordering::Relaxed);
+            self.looks.store(0, Ordering::Relaxed);
             // SAFETY: nobody reads before the store below, and nobody else writes.
-            unsafe { *self.quote.get() = Quote { buy, sell } };
+            unsafe { *self.quote.get() = Quote { buy, sell: buy + self.margin } };
             self.is_published.store(true, Ordering::Release);
+        }
+
+        /// How often the quote was looked at since it was published.
+        pub fn looks(&self) -> u32 {
+            self.looks.load(Ordering::Relaxed)
         }
 
         /// The quote, once it is published.
         pub fn read(&self) -> Option<Quote> {
-            let is_published = self.is_published.load(Ordering::Acquire);
+            if !self.is_published.load(Ordering::Acquire) {
+                return None;
+            }
+            self.looks.fetch_add(1, Ordering::Relaxed);
             // SAFETY: the writer was done before it raised the flag that was seen here.
-            is_published.then(|| unsafe { *self.quote.get() })
+            Some(unsafe { *self.quote.get() })
         }
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct RawGuard<'a> {
     real: Option<std::sync::MutexGuard<'a, ()>>,
     /// The thread was panicking already when it took the lock: it poisons nothing.
     was_panicking: bool,
+    /// Where it was taken. A drop has no place of its own in the source.
+    site: Site,
 }
 
 impl RawMutex {
@@ -43,7 +45,7 @@ impl RawMutex {
             }
             None => Some(self.real.lock().unwrap_or_else(std::sync::PoisonError::into_inner)),
         };
-        RawGuard { raw: self, real, was_panicking: std::thread::panicking() }
+        RawGuard { raw: self, real, was_panicking: std::thread::panicking(), site }
     }
 
     #[inline(never)]
@@ -61,7 +63,7 @@ impl RawMutex {
                 Err(std::sync::TryLockError::WouldBlock) => return None,
             },
         };
-        Some(RawGuard { raw: self, real, was_panicking: std::thread::panicking() })
+        Some(RawGuard { raw: self, real, was_panicking: std::thread::panicking(), site })
     }
 
     /// Reads the poison flag as its own step.
@@ -116,14 +118,13 @@ impl<'a> RawGuard<'a> {
 }
 
 impl Drop for RawGuard<'_> {
-    #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
         let poisons = !self.was_panicking && std::thread::panicking();
         if self.real.is_none()
             && let Some(active) = active()
         {
-            let op = Op::new(Kind::Unlock, self.raw.object(active), std::panic::Location::caller());
+            let op = Op::new(Kind::Unlock, self.raw.object(active), self.site);
             active.perform(Op { arg: poisons.into(), ..op });
         }
         // After the step that others see it in; the real lock is released later still.

@@ -6,6 +6,7 @@ use super::scoped::{Scope, ScopedJoinHandle};
 use crate::exec::active;
 use crate::model::{Kind, Op, Site};
 use crate::search::step::ObjectId;
+use std::any::Any;
 use std::io;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -121,8 +122,10 @@ where
 {
     let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
         let outcome: Outcome<T> = catch_unwind(AssertUnwindSafe(f));
-        let panicked = outcome.is_err();
-        leave(Box::into_raw(Box::new(outcome)).cast(), panicked, site);
+        if let Err(payload) = &outcome {
+            panicked(payload.as_ref());
+        }
+        leave(Box::into_raw(Box::new(outcome)).cast(), site);
     });
     // SAFETY: the caller's promise makes the borrow outlive the thread.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce() + 'static>>(body) };
@@ -137,13 +140,15 @@ fn start(name: Option<String>, body: Box<dyn FnOnce()>, site: Site) -> usize {
     active.spawn(name, body, site)
 }
 
+#[cold]
+fn panicked(payload: &(dyn Any + Send)) {
+    active().expect("a controlled thread ends in its execution").panicked(payload);
+}
+
 /// The last act of a thread: leaves its outcome for whoever joins it.
 #[inline(never)]
-fn leave(outcome: *mut (), panicked: bool, site: Site) {
+fn leave(outcome: *mut (), site: Site) {
     let active = active().expect("a controlled thread ends in its execution");
-    if panicked {
-        active.panicked();
-    }
     active.leave(outcome);
     active.before_end_of_thread();
     let life = active.life_of(active.current());

@@ -1,4 +1,9 @@
 //! `AtomicPtr`: generic, so every operation is done by its untyped twin, which is compiled here.
+#![expect(
+    dead_code,
+    unreachable_pub,
+    reason = "`Untyped` is private and has the whole method set of the macros"
+)]
 
 use super::cell::{self, Bits};
 use crate::model::Kind;

@@ -1,0 +1,66 @@
+//! What a test can say to the explorer. Outside of it, all of this is one plain run.
+
+#[cfg(feature = "engine")]
+use crate::exec::active;
+#[cfg(feature = "engine")]
+use crate::model::{Kind, Op};
+#[cfg(feature = "engine")]
+use crate::search::step::ObjectId;
+
+/// Chooses a number below `n`: each of them is explored, together with the schedules. In a plain run
+/// it is 0.
+///
+/// ```
+/// let size = schedcheck_rt::choose(3);
+/// assert!(size < 3);
+/// ```
+///
+/// # Panics
+/// If there is nothing to choose from.
+#[track_caller]
+#[inline(never)]
+pub fn choose(n: usize) -> usize {
+    assert!(n > 0, "there must be something to choose from");
+    #[cfg(feature = "engine")]
+    if let Some(active) = active() {
+        assert!(n <= MOST_CHOICES, "at most {MOST_CHOICES} choices");
+        let op = Op::new(Kind::Choose, ObjectId::NONE, std::panic::Location::caller());
+        return active.perform(Op { arg: n as u32, ..op }).result as usize;
+    }
+    0
+}
+
+/// The largest argument of [`choose`] under exploration.
+#[cfg(feature = "engine")]
+const MOST_CHOICES: usize = 60_000;
+
+/// Chooses one of `values`: each of them is explored. In a plain run it is the first.
+///
+/// ```
+/// let capacity = *schedcheck_rt::choose_from(&[0, 1, 8]);
+/// assert!(capacity < 9);
+/// ```
+///
+/// # Panics
+/// If there is nothing to choose from.
+#[track_caller]
+pub fn choose_from<T>(values: &[T]) -> &T {
+    &values[choose(values.len())]
+}
+
+/// Drops this execution if `condition` does not hold: it counts neither as passed nor as failed. In
+/// a plain run nothing happens.
+///
+/// ```
+/// let (a, b) = (schedcheck_rt::choose(3), schedcheck_rt::choose(3));
+/// schedcheck_rt::assume(a <= b);
+/// ```
+#[inline(never)]
+pub fn assume(condition: bool) {
+    #[cfg(feature = "engine")]
+    if !condition && let Some(active) = active() {
+        active.abandon();
+    }
+    #[cfg(not(feature = "engine"))]
+    let _ = condition;
+}

@@ -1,0 +1,68 @@
+//! Stacks for model threads, kept from one execution to the next.
+
+use corosensei::stack::{DefaultStack, Stack};
+
+/// Room for one thread: std's default for spawned threads.
+const STACK_BYTES: usize = 2 << 20;
+
+/// Stacks waiting for their thread, by the thread's number, so that a thread's addresses are the
+/// same in every execution.
+#[derive(Default)]
+pub(crate) struct StackPool {
+    stacks: Vec<Option<DefaultStack>>,
+    /// The lowest address of each stack that was ever made, guard page included.
+    limits: Vec<usize>,
+}
+
+impl StackPool {
+    /// The stack of thread number `thread`.
+    pub(crate) fn take(&mut self, thread: usize) -> DefaultStack {
+        if self.stacks.len() <= thread {
+            self.stacks.resize_with(thread + 1, || None);
+        }
+        let limits = &mut self.limits;
+        self.stacks[thread].take().unwrap_or_else(|| {
+            let stack = DefaultStack::new(STACK_BYTES).expect("the system gives memory for a stack");
+            limits.push(stack.limit().get());
+            stack
+        })
+    }
+
+    /// Whether `address` lies in the guard page below one of the stacks.
+    pub(crate) fn guards(&self, address: usize) -> bool {
+        const GUARD: usize = 0x1000;
+        self.limits.iter().any(|limit| (*limit..limit + GUARD).contains(&address))
+    }
+
+    /// Zeroes what was used of every stack: an execution that compares stacks must find in unused
+    /// slots what every other execution finds there.
+    pub(crate) fn clean(&mut self) {
+        self.stacks.iter().flatten().for_each(clean);
+    }
+
+    /// Puts it back.
+    pub(crate) fn put(&mut self, thread: usize, stack: DefaultStack) {
+        self.stacks[thread] = Some(stack);
+    }
+}
+
+/// Zeroes a stack that nobody runs on, from its base down to where it was never used: four pages
+/// without a trace.
+fn clean(stack: &DefaultStack) {
+    const PAGE: usize = 4096;
+    let lowest = stack.limit().get() + 2 * PAGE;
+    let mut page = stack.base().get() - PAGE;
+    let mut untouched = 0;
+    while page >= lowest && untouched < 4 {
+        // SAFETY: memory of a stack between its guard page and its base, used by nobody now.
+        let words = unsafe { std::slice::from_raw_parts_mut(page as *mut u64, PAGE / 8) };
+        // Many words at a time, which a processor compares at once.
+        if words.chunks_exact(16).all(|words| words.iter().fold(0, |all, word| all | word) == 0) {
+            untouched += 1;
+        } else {
+            words.fill(0);
+            untouched = 0;
+        }
+        page -= PAGE;
+    }
+}

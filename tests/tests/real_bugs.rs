@@ -1,0 +1,72 @@
+//! Bugs of published crates are found, and their fixes pass.
+use std::process::Command;
+use std::sync::OnceLock;
+
+use schedcheck_tests::cli::Output;
+use schedcheck_tests::project::Project;
+
+/// What lock files on this machine call the registry.
+fn registry() -> &'static str {
+    static REGISTRY: OnceLock<String> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
+        let project = Project::empty();
+        let package = "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n";
+        project.write("Cargo.toml", format!("{package}[dependencies]\ncfg-if = \"1\"\n[workspace]\n"));
+        project.write("src/lib.rs", "");
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["generate-lockfile", "--quiet"]).current_dir(&project.path);
+        assert!(cargo.status().expect("cargo starts").success(), "no registry");
+        let lock = project.read("Cargo.lock");
+        let source = lock.lines().find_map(|line| line.strip_prefix("source = ")).expect("a source");
+        source.trim_matches('"').to_owned()
+    })
+}
+
+/// Explores the test of `bug` with the crate as it was in one of its releases.
+fn explore(bug: &str, release: &str) -> Output {
+    let project = Project::copy_of(&format!("real-bugs/{bug}"));
+    project.write("Cargo.toml", project.read(&format!("Cargo_{release}.toml")));
+    let lock = project.read(&format!("Cargo_{release}.lock"));
+    project.write("Cargo.lock", lock.replace("@crates", registry()));
+    let args = ["--all-tests", "t::bug", "--max-time", "60s", "--message-format", "json"];
+    project.schedcheck(&args).run()
+}
+
+#[track_caller]
+fn check(bug: &str, outcome: &str, message: &str) {
+    let lines = explore(bug, "buggy").expect_code(100).json();
+    let verdict = lines.iter().find(|line| line["type"] == "test-finished").expect("a verdict");
+    assert_eq!(verdict["outcome"], outcome, "{verdict}");
+    assert!(verdict["message"].as_str().expect("a message").contains(message), "{verdict}");
+    explore(bug, "fixed").expect_code(0);
+}
+
+#[test]
+fn crossbeam_channel_uses_a_block_before_it_is_there() {
+    check("cbchannel-972", "crash", "received SIG");
+}
+
+#[test]
+fn crossbeam_channel_waits_for_ever_for_a_message_that_is_there() {
+    check("cbchannel-035", "livelock", "livelock");
+}
+
+#[test]
+fn spin_once_meets_an_initialisation_that_failed() {
+    check("spin-trycall", "panic", "Encountered INCOMPLETE when polling Once");
+}
+
+#[test]
+fn flume_loses_a_message() {
+    check("flume-120", "panic", "message lost");
+}
+
+#[test]
+fn once_cell_wait_returns_without_a_value() {
+    check("oncecell-295", "panic", "self.0.is_initialized()");
+}
+
+#[test]
+fn internment_uses_a_freed_count() {
+    check("internment-drop", "panic", "used freed memory");
+}

@@ -1,0 +1,56 @@
+//! A crate outside this repository that does not depend on us is explored, and is afterwards as it was before.
+use std::collections::BTreeMap;
+
+use schedcheck_tests::project::Project;
+
+/// What plain `cargo test` says about each test, and whether it had to compile anything for that.
+fn cargo_test(project: &Project) -> (BTreeMap<String, String>, bool) {
+    // A deadlock under real threads is rare but possible: the tests that cannot fail are enough.
+    let args = ["test", "--lib", "--", "same_lock_order", "atomic_dependency", "without_threads"];
+    let output = project.cargo(&args).output().expect("cargo starts");
+    let stdout = String::from_utf8(output.stdout).expect("UTF-8 on stdout");
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8 on stderr");
+    assert!(output.status.success(), "{stdout}{stderr}");
+    let results = stdout.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
+    let results = results.map(|(name, result)| (name.to_owned(), result.to_owned())).collect();
+    (results, stderr.contains("Compiling"))
+}
+
+#[test]
+fn bugs_are_found_in_a_crate_and_its_dependency_and_nothing_is_touched() {
+    let project = Project::copy_of("plain_tests");
+    let (before, compiled) = cargo_test(&project);
+    assert_eq!(before.len(), 3, "{before:?}");
+    assert!(compiled);
+    let sources = project.sources();
+
+    let args = ["--all-tests", "--no-fail-fast", "--message-format", "json"];
+    let output = project.schedcheck(&args).run().expect_code(100);
+    let verdicts = output.verdicts();
+    let outcome = |test: &str| verdicts[&format!("plain_tests::lib tests::{test}")]["outcome"].clone();
+    assert_eq!(outcome("opposite_lock_order"), "deadlock");
+    assert_eq!(outcome("racy_dependency"), "panic");
+    for test in ["same_lock_order", "atomic_dependency", "without_threads"] {
+        let verdict = &verdicts[&format!("plain_tests::lib tests::{test}")];
+        assert_eq!(
+            (&verdict["outcome"], &verdict["complete"]),
+            (&"passed".into(), &true.into()),
+            "{verdict}"
+        );
+    }
+    assert_eq!(verdicts.len(), 5);
+
+    assert_eq!(project.sources(), sources);
+    assert_eq!(cargo_test(&project), (before, false), "the same results, and nothing to compile again");
+}
+
+#[test]
+fn without_the_flag_plain_tests_are_only_counted() {
+    let project = Project::copy_of("plain_tests");
+    let output = project.schedcheck(&[]).run().expect_code(4);
+    assert!(
+        output.stderr.contains("5 plain #[test]s would be explored with --all-tests"),
+        "{}",
+        output.stderr
+    );
+}

@@ -1,0 +1,166 @@
+//! The figures as text, Markdown and JSON.
+
+use serde_json::{Value, json};
+
+use super::figures::{End, Figures, OURS, Spread};
+use super::targets::Target;
+use super::{COMPARED, PADDED, peers};
+
+type Rows = Vec<Vec<String>>;
+
+const HEADINGS: [&str; 7] = [
+    "program",
+    "tool",
+    "executions to exhaust",
+    "executions/s",
+    "least to greatest",
+    "by own clock",
+    "ours is",
+];
+
+/// One table after the other, for a terminal.
+pub(super) fn text(machine: &[(&str, String)], figures: &Figures, targets: &[Target]) -> String {
+    let tables = [facts(machine), comparison(figures), costs(figures), verdicts(targets)];
+    tables.iter().map(|rows| aligned(rows) + "\n").collect()
+}
+
+/// The same for a document.
+pub(super) fn markdown(machine: &[(&str, String)], figures: &Figures, targets: &[Target]) -> String {
+    let tables = [facts(machine), comparison(figures), costs(figures), verdicts(targets)];
+    tables.iter().map(|rows| as_markdown(rows) + "\n").collect()
+}
+
+/// Everything that was measured.
+pub(super) fn json(machine: &[(&str, String)], figures: &Figures, targets: &[Target]) -> Value {
+    let measurement = |program: &str, tool: &str| {
+        let cell = figures.cell(program, tool);
+        let spread = |spread: Option<Spread>| {
+            spread.map(|s| json!({ "least": s.least, "median": s.median, "greatest": s.greatest }))
+        };
+        json!({
+            "program": program, "tool": tool,
+            "executions": cell.first().map(|first| first.executions),
+            "exhausted": cell.first().map(|first| first.end == End::Exhausted),
+            "rate": spread(cell.rate()), "own_rate": spread(cell.own_rate()),
+        })
+    };
+    let programs = COMPARED.into_iter().chain(PADDED.map(|(program, _)| program));
+    let measurements: Vec<Value> = programs
+        .flat_map(|program| tools().map(move |tool| (program, tool)))
+        .map(|(p, t)| measurement(p, t))
+        .collect();
+    let targets = targets.iter().map(|target| {
+        json!({
+            "what": target.what, "wanted": target.wanted,
+            "measured": target.measured, "reached": target.reached,
+        })
+    });
+    let machine: serde_json::Map<String, Value> =
+        machine.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+    json!({
+        "machine": machine, "measurements": measurements, "targets": targets.collect::<Vec<_>>(),
+    })
+}
+
+fn tools() -> impl Iterator<Item = &'static str> {
+    [OURS].into_iter().chain(peers::TOOLS)
+}
+
+fn facts(machine: &[(&str, String)]) -> Rows {
+    let rows = machine.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]);
+    [row(&["machine", ""])].into_iter().chain(rows).collect()
+}
+
+fn comparison(figures: &Figures) -> Rows {
+    let mut rows = vec![row(&HEADINGS)];
+    for program in COMPARED {
+        for tool in tools() {
+            let cell = figures.cell(program, tool);
+            let to_exhaust = cell.first().map_or("-".to_owned(), |first| match first.end {
+                End::Exhausted => first.executions.to_string(),
+                End::Failed => format!("found at {}", first.executions),
+                End::OutOfTime if tool == OURS || matches!(tool, "loom" | "shuttle dfs") => {
+                    format!("> {}", first.executions)
+                }
+                End::OutOfTime => "-".to_owned(),
+            });
+            let rate = cell.rate();
+            let range = |rate: Spread| format!("{:.0} to {:.0}", rate.least, rate.greatest);
+            let ratio = if tool == OURS { None } else { figures.ratio(program, tool) };
+            rows.push(vec![
+                program.to_owned(),
+                tool.to_owned(),
+                to_exhaust,
+                rate.map_or("-".to_owned(), |rate| format!("{:.0}", rate.median)),
+                rate.map_or("-".to_owned(), range),
+                cell.own_rate().map_or("-".to_owned(), |rate| format!("{:.0}", rate.median)),
+                ratio.map_or(String::new(), |ratio| format!("{ratio:.2} times as fast")),
+            ]);
+        }
+    }
+    rows
+}
+
+fn costs(figures: &Figures) -> Rows {
+    let mut rows = vec![row(&["tool", "ns fixed per execution of two threads", "ns per atomic operation"])];
+    for tool in tools() {
+        let (fixed, each) = figures.costs(tool).map_or(("-".to_owned(), "-".to_owned()), |(fixed, each)| {
+            (format!("{fixed:.0}"), format!("{each:.0}"))
+        });
+        rows.push(vec![tool.to_owned(), fixed, each]);
+    }
+    rows
+}
+
+fn verdicts(targets: &[Target]) -> Rows {
+    let mut rows = vec![row(&["target", "wanted", "measured", ""])];
+    for target in targets {
+        let verdict = match target.reached {
+            Some(true) => "reached",
+            Some(false) => "missed",
+            None => "not measured",
+        };
+        rows.push(vec![
+            target.what.clone(),
+            target.wanted.clone(),
+            target.measured.clone(),
+            verdict.to_owned(),
+        ]);
+    }
+    rows
+}
+
+fn row(cells: &[&str]) -> Vec<String> {
+    cells.iter().map(|&cell| cell.to_owned()).collect()
+}
+
+pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column| rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
+        cells.join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+fn as_markdown(rows: &[Vec<String>]) -> String {
+    let line = |row: &Vec<String>| format!("| {} |\n", row.join(" | "));
+    let Some((headings, rest)) = rows.split_first() else { return String::new() };
+    let rule = format!("|{}\n", "---|".repeat(headings.len()));
+    line(headings) + &rule + &rest.iter().map(line).collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_aligned_or_markdown() {
+        let rows = [row(&["a", "b"]), row(&["long", "x"])];
+        assert_eq!(aligned(&rows), "a     b\nlong  x\n");
+        assert_eq!(as_markdown(&rows), "| a | b |\n|---|---|\n| long | x |\n");
+    }
+}
