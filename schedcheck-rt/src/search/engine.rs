@@ -45,7 +45,8 @@ pub struct Stats {
     pub pending: usize,
     /// Most of them at any time.
     pub peak_pending: usize,
-    /// Most bytes the pending executions took at any time.
+    /// Most bytes the search took at any time: the tree of pending executions, and 9 for each class
+    /// it has counted.
     pub peak_bytes: usize,
     /// Random runs among the executions.
     pub random: u64,
@@ -130,6 +131,7 @@ impl Search {
         let new_trace = whole && self.seen.insert(signature);
         self.stats.traces += u64::from(new_trace);
         let (pending, bytes) = self.size();
+        let bytes = bytes + self.seen.capacity() * (size_of::<u64>() + 1);
         self.stats.peak_pending = self.stats.peak_pending.max(pending);
         self.stats.peak_bytes = self.stats.peak_bytes.max(bytes);
         Learned { signature, new_trace }

@@ -29,7 +29,10 @@ pub(super) fn check(tree: &Tree, queued: usize) -> Result<(), String> {
             return Err(format!("line {id} is drained but something below it is to run"));
         }
         let sleepers = line.extras.iter().flat_map(|extras| &extras.sleepers);
-        if sleepers.clone().any(|sleeper| sleeper.until > line.free || sleeper.edge.optional()) {
+        if sleepers
+            .clone()
+            .any(|sleeper| sleeper.until > line.free || tree.edges.get(sleeper.edge).optional())
+        {
             return Err(format!("somebody still sleeps at the free root of line {id}"));
         }
         for &child in children {
@@ -40,8 +43,8 @@ pub(super) fn check(tree: &Tree, queued: usize) -> Result<(), String> {
             open.push(child);
         }
     }
-    if (pending, bytes, seen) != (queued, tree.bytes(), tree.len()) {
-        let kept = (queued, tree.bytes(), tree.len());
+    if (pending, bytes, seen) != (queued, tree.line_bytes(), tree.len()) {
+        let kept = (queued, tree.line_bytes(), tree.len());
         return Err(format!("pending, bytes, lines: counted {:?}, kept {kept:?}", (pending, bytes, seen)));
     }
     Ok(())

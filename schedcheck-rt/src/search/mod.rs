@@ -5,6 +5,7 @@
 //! every class within the bound (`enumerate.rs`).
 mod backtrack;
 pub mod dependence;
+mod edges;
 pub mod engine;
 mod enumerate;
 mod fringe;

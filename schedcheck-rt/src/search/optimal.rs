@@ -2,6 +2,21 @@
 //!
 //! Races are found on complete executions and inserted as wakeup sequences ([`super::wakeup`]);
 //! the fringe decides which of the resulting lines is executed next.
+//!
+//! **No `bound_done` here.** A pending line is known by a prefix and by the preemptions of that one
+//! schedule of it. Its class, and classes found only below it, may have schedules with fewer. What
+//! would be needed is the least number over all linearisations of every pending prefix, and a proof
+//! that no class needs fewer than the prefix it is found below, up to a known slack. For depth-first
+//! searches over execution graphs there is one (Marmanis et al., TACAS 2023); for wakeup sequences
+//! in any order there is only evidence that a slack of one is enough. Coverage by preemptions is
+//! claimed by the bounded search, where it is exact.
+//!
+//! **Executions that were stopped.** A plan that could not be followed to its end because it asks
+//! for an idle round is no execution ([`super::wakeup`]). One that stopped later, as its guide or
+//! an assumption of the test wanted, is learnt from like any other: the operations that were
+//! pending compete with what was executed. What the threads would have done after those is not
+//! known, so a model that drops executions should stop the thread whose assumption failed and let
+//! the others go on to their end.
 
 use super::engine::Order;
 use super::fringe::Fringe;

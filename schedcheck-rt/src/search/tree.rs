@@ -12,7 +12,9 @@
 //! Lines that branch off inside a chain are kept as long as the chain, since insertions may still
 //! come that way.
 
-use super::step::{Access, Alt, Choice, Delta, Event, Mode, ObjectId, Plan, StepIndex, ThreadId};
+pub(super) use super::edges::Edge;
+use super::edges::{EdgeId, Edges, NO_EDGE};
+use super::step::{Choice, Delta, Event, Plan, StepIndex};
 use smallvec::SmallVec;
 
 /// Number of a line.
@@ -21,38 +23,6 @@ pub(super) type LineId = u32;
 /// The line that follows default behaviour from the start.
 pub(super) const ROOT: LineId = 0;
 
-/// One choice and the accesses it makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Edge {
-    pub(super) thread: ThreadId,
-    pub(super) alt: Alt,
-    pub(super) modes: [Mode; 2],
-    pub(super) objects: [ObjectId; 2],
-    /// Depends on everything (a forced time-out).
-    pub(super) barrier: bool,
-}
-
-impl Edge {
-    pub(super) fn of(event: &Event) -> Self {
-        Edge { barrier: event.forced, ..Edge::new(event.choice(), &event.accesses) }
-    }
-
-    pub(super) fn new(choice: Choice, accesses: &[Access; 2]) -> Self {
-        let modes = accesses.map(|access| access.mode);
-        let objects = accesses.map(|access| access.object);
-        Edge { thread: choice.thread, alt: choice.alt, modes, objects, barrier: false }
-    }
-
-    pub(super) fn choice(&self) -> Choice {
-        Choice { thread: self.thread, alt: self.alt }
-    }
-
-    /// Costly alternatives need not happen, so they cover nothing but themselves.
-    pub(super) fn optional(&self) -> bool {
-        self.alt.budget().is_some()
-    }
-}
-
 /// An edge that is asleep at the points of a chain before `until`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sleeper {
@@ -60,11 +30,20 @@ pub(super) struct Sleeper {
     pub(super) until: StepIndex,
 }
 
+/// The same as it is kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Nap {
+    pub(super) edge: EdgeId,
+    pub(super) until: StepIndex,
+}
+
 /// What only few lines have.
 #[derive(Debug, Default)]
 pub(super) struct Extras {
+    /// The chain but for its first step.
+    pub(super) chain: Box<[EdgeId]>,
     /// Sleepers inside the chain.
-    pub(super) sleepers: Vec<Sleeper>,
+    pub(super) sleepers: Box<[Nap]>,
     /// Lines that branch off, by step, then by creation.
     pub(super) children: Vec<LineId>,
     /// How many of them are not drained.
@@ -81,9 +60,10 @@ pub(super) struct Line {
     pub(super) drained: bool,
     /// Its chain goes on behind the reversed operation.
     pub(super) padded: bool,
-    /// What the parent itself does at `start`; `None` at its end.
-    pub(super) own: Option<Edge>,
-    pub(super) chain: SmallVec<[Edge; 1]>,
+    /// What the parent itself does at `start`; nothing at its end.
+    pub(super) own: EdgeId,
+    /// First step of the chain.
+    pub(super) first: EdgeId,
     pub(super) extras: Option<Box<Extras>>,
 }
 
@@ -91,13 +71,14 @@ pub(super) struct Line {
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) lines: Vec<Line>,
+    pub(super) edges: Edges,
     vacant: Vec<LineId>,
     bytes: usize,
 }
 
 impl Tree {
     pub(super) fn new() -> Self {
-        let mut tree = Tree { lines: Vec::new(), vacant: Vec::new(), bytes: 0 };
+        let mut tree = Tree { lines: Vec::new(), edges: Edges::default(), vacant: Vec::new(), bytes: 0 };
         tree.add(Line {
             parent: ROOT,
             start: 0,
@@ -105,8 +86,8 @@ impl Tree {
             executed: false,
             drained: false,
             padded: false,
-            own: None,
-            chain: SmallVec::new(),
+            own: NO_EDGE,
+            first: NO_EDGE,
             extras: None,
         });
         tree
@@ -140,12 +121,16 @@ impl Tree {
             executed: false,
             drained: false,
             padded: false,
-            own,
-            chain: SmallVec::from_slice(chain),
+            own: own.map_or(NO_EDGE, |own| self.edges.number(own)),
+            first: self.edges.number(chain[0]),
             extras: None,
         };
-        if free > start + 1 && !sleepers.is_empty() {
-            line.extras = Some(Box::new(Extras { sleepers: sleepers.to_vec(), ..Extras::default() }));
+        if chain.len() > 1 {
+            let chain = chain[1..].iter().map(|&edge| self.edges.number(edge)).collect();
+            let asleep = sleepers.iter().filter(|_| free > start + 1);
+            let nap = |s: &Sleeper| Nap { edge: self.edges.number(s.edge), until: s.until };
+            let sleepers = asleep.map(nap).collect();
+            line.extras = Some(Box::new(Extras { chain, sleepers, ..Extras::default() }));
         }
         let id = self.add(line);
         let place = self.children(parent).partition_point(|&other| self.start(other) <= start);
@@ -178,13 +163,21 @@ impl Tree {
     }
 
     pub(super) fn own(&self, line: LineId) -> Option<Edge> {
-        self.lines[line as usize].own
+        let own = self.lines[line as usize].own;
+        (own != NO_EDGE).then(|| self.edges.get(own))
     }
 
     /// The edge a line itself takes at a step of its chain.
     pub(super) fn chained(&self, line: LineId, step: StepIndex) -> Edge {
+        let start = self.start(line);
+        self.edges.get(self.chain_of(line).nth((step - start) as usize).expect("a step of the chain"))
+    }
+
+    fn chain_of(&self, line: LineId) -> impl Iterator<Item = EdgeId> {
         let line = &self.lines[line as usize];
-        line.chain[(step - line.start) as usize]
+        let first = Some(line.first).filter(|&first| first != NO_EDGE);
+        let rest = line.extras.as_ref().map_or(&[][..], |extras| &extras.chain);
+        first.into_iter().chain(rest.iter().copied())
     }
 
     pub(super) fn children(&self, line: LineId) -> &[LineId] {
@@ -203,7 +196,7 @@ impl Tree {
     pub(super) fn sleepers_at(&self, line: LineId, step: StepIndex) -> impl Iterator<Item = Edge> {
         let extras = self.lines[line as usize].extras.as_ref();
         let sleepers = extras.map_or(&[][..], |extras| &extras.sleepers);
-        sleepers.iter().filter(move |sleeper| step < sleeper.until).map(|sleeper| sleeper.edge)
+        sleepers.iter().filter(move |nap| step < nap.until).map(|nap| self.edges.get(nap.edge))
     }
 
     /// Lines from the root to `line`.
@@ -226,13 +219,10 @@ impl Tree {
         plan.deltas.clear();
         plan.prefix = 0;
         for (depth, &id) in path.iter().enumerate() {
-            let line = &self.lines[id as usize];
+            let start = self.start(id);
             let end = path.get(depth + 1).map_or(StepIndex::MAX, |&next| self.start(next));
-            for (offset, edge) in line.chain.iter().enumerate() {
-                let step = line.start + offset as StepIndex;
-                if step >= end {
-                    break;
-                }
+            for (edge, step) in self.chain_of(id).zip(start..end) {
+                let edge = self.edges.get(edge);
                 if !edge.barrier {
                     let choice = Choice { thread: edge.thread, alt: edge.alt };
                     plan.deltas.push(Delta { step, choice });
@@ -247,8 +237,10 @@ impl Tree {
         let line = &mut self.lines[line as usize];
         line.executed = true;
         let done = events.get(line.start as usize..).unwrap_or_default();
-        for (edge, event) in line.chain.iter_mut().zip(done) {
-            *edge = Edge::of(event);
+        let first = Some(&mut line.first).filter(|first| **first != NO_EDGE);
+        let rest = line.extras.iter_mut().flat_map(|extras| &mut extras.chain);
+        for (edge, event) in first.into_iter().chain(rest).zip(done) {
+            *edge = self.edges.number(Edge::of(event));
         }
     }
 
@@ -264,9 +256,11 @@ impl Tree {
         if again {
             self.bytes -= cost(line);
             line.free = step;
-            line.chain.truncate((step - line.start) as usize);
-            let sleepers = line.extras.iter_mut().flat_map(|extras| &mut extras.sleepers);
-            sleepers.for_each(|sleeper| sleeper.until = sleeper.until.min(step));
+            if let Some(extras) = &mut line.extras {
+                let kept = (step - line.start - 1) as usize;
+                extras.chain = extras.chain[..kept].into();
+                extras.sleepers.iter_mut().for_each(|nap| nap.until = nap.until.min(step));
+            }
             self.bytes += cost(line);
         } else {
             line.executed = true;
@@ -308,7 +302,7 @@ impl Tree {
             let extras = self.lines[id as usize].extras.as_mut().expect("it has children");
             let kept = extras.children.len() - gone;
             let forgotten: SmallVec<[LineId; 4]> = extras.children.drain(kept..).collect();
-            if kept == 0 && extras.sleepers.is_empty() {
+            if kept == 0 && extras.chain.is_empty() {
                 self.lines[id as usize].extras = None;
             }
             self.bytes += cost(&self.lines[id as usize]);
@@ -319,15 +313,19 @@ impl Tree {
     fn forget(&mut self, id: LineId) {
         self.bytes -= cost(&self.lines[id as usize]);
         let extras = self.lines[id as usize].extras.take();
-        self.lines[id as usize].chain = SmallVec::new();
         self.vacant.push(id);
         for child in extras.into_iter().flat_map(|extras| extras.children) {
             self.forget(child);
         }
     }
 
-    /// Bytes that the lines occupy.
+    /// Bytes that the tree occupies.
     pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.edges.bytes() + self.vacant.capacity() * size_of::<LineId>()
+    }
+
+    /// Bytes that the lines occupy.
+    pub(super) fn line_bytes(&self) -> usize {
         self.bytes
     }
 
@@ -339,11 +337,11 @@ impl Tree {
 
 /// Bytes that a line occupies.
 pub(super) fn cost(line: &Line) -> usize {
-    let spilled = if line.chain.spilled() { line.chain.capacity() * size_of::<Edge>() } else { 0 };
     let extras = line.extras.as_ref().map_or(0, |extras| {
         size_of::<Extras>()
-            + extras.sleepers.capacity() * size_of::<Sleeper>()
+            + size_of_val(&*extras.chain)
+            + size_of_val(&*extras.sleepers)
             + extras.children.capacity() * size_of::<LineId>()
     });
-    size_of::<Line>() + spilled + extras
+    size_of::<Line>() + extras
 }

@@ -1,0 +1,88 @@
+//! The choices a tree is made of, each kept once.
+//!
+//! A test has few different operations, and a tree has many lines that take them, so lines name
+//! edges by number: 4 bytes instead of 16.
+
+use super::step::{Access, Alt, Choice, Event, Mode, ObjectId, ThreadId};
+use rustc_hash::FxHashMap;
+
+/// One choice and the accesses it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Edge {
+    pub(super) thread: ThreadId,
+    pub(super) alt: Alt,
+    pub(super) modes: [Mode; 2],
+    pub(super) objects: [ObjectId; 2],
+    /// Depends on everything (a forced time-out).
+    pub(super) barrier: bool,
+}
+
+impl Edge {
+    pub(super) fn of(event: &Event) -> Self {
+        Edge { barrier: event.forced, ..Edge::new(event.choice(), &event.accesses) }
+    }
+
+    pub(super) fn new(choice: Choice, accesses: &[Access; 2]) -> Self {
+        let modes = accesses.map(|access| access.mode);
+        let objects = accesses.map(|access| access.object);
+        Edge { thread: choice.thread, alt: choice.alt, modes, objects, barrier: false }
+    }
+
+    pub(super) fn choice(&self) -> Choice {
+        Choice { thread: self.thread, alt: self.alt }
+    }
+
+    /// Costly alternatives need not happen, so they cover nothing but themselves.
+    pub(super) fn optional(&self) -> bool {
+        self.alt.budget().is_some()
+    }
+}
+
+/// Number of an edge.
+pub(super) type EdgeId = u32;
+
+/// "No edge".
+pub(super) const NO_EDGE: EdgeId = EdgeId::MAX;
+
+/// All edges of a tree.
+#[derive(Debug, Default)]
+pub(super) struct Edges {
+    all: Vec<Edge>,
+    numbers: FxHashMap<Edge, EdgeId>,
+}
+
+impl Edges {
+    pub(super) fn number(&mut self, edge: Edge) -> EdgeId {
+        *self.numbers.entry(edge).or_insert_with(|| {
+            self.all.push(edge);
+            self.all.len() as EdgeId - 1
+        })
+    }
+
+    pub(super) fn get(&self, number: EdgeId) -> Edge {
+        self.all[number as usize]
+    }
+
+    /// Bytes they occupy.
+    pub(super) fn bytes(&self) -> usize {
+        let entry = size_of::<(Edge, EdgeId)>() + 1;
+        self.all.capacity() * size_of::<Edge>() + self.numbers.capacity() * entry
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_edges_have_one_number() {
+        let mut edges = Edges::default();
+        let edge = |thread| {
+            let choice = Choice { thread: ThreadId(thread), alt: Alt::DEFAULT };
+            Edge::new(choice, &[Access::new(ObjectId(1), Mode::Read), Access::NONE])
+        };
+        let numbers = [1, 2, 1].map(|thread| edges.number(edge(thread)));
+        assert_eq!(numbers, [0, 1, 0]);
+        assert_eq!(edges.get(1), edge(2));
+    }
+}
