@@ -171,7 +171,7 @@ fn reader_writer_locks() {
             Ok(())
         },
         0,
-        Claim::EveryClass,
+        Claim::EveryOffer,
     );
 }
 

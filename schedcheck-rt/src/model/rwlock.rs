@@ -35,6 +35,10 @@ pub(crate) const HAS_OFFERS: u32 = 1;
 /// The alternative of `read` and `try_read` that lets waiting writers go first.
 const HELD_BACK: Alt = Alt(1);
 
+/// When `try_read` only looks.
+const IF_WRITTEN: ReadsWhen = ReadsWhen::StateIs(HELD_BY_WRITER);
+/// The state while a writer holds the lock.
+const HELD_BY_WRITER: u64 = u64::MAX;
 /// When `try_write` only looks.
 const IF_HELD: ReadsWhen = ReadsWhen::StateIsNot(0);
 
@@ -85,7 +89,7 @@ impl RwLock {
 
     /// Free, shared by so many, or held exclusively.
     pub(super) fn summary(&self) -> u64 {
-        if self.writer.is_some() { u64::MAX } else { self.readers.len() as u64 }
+        if self.writer.is_some() { HELD_BY_WRITER } else { self.readers.len() as u64 }
     }
 
     /// Steps of readers that may stand in line instead, found by the last write acquisition.
@@ -184,15 +188,19 @@ impl RwLock {
             true => Applied::access(queue, Mode::Read),
             false => looking(Applied::access(op.object, mode), queue),
         };
+        let told = |applied: Applied| match nested {
+            true => applied,
+            false => applied.unless(IF_WRITTEN, Mode::TryAcquireShared),
+        };
         if self.writer.is_some() {
-            return seen(Mode::Read).result(super::WOULD_BLOCK);
+            return told(seen(Mode::Read).result(super::WOULD_BLOCK));
         }
         let free_alts = if self.queued > 0 && !self.readers.is_empty() { 2 } else { 0 };
         if moment.alt == HELD_BACK {
             return Applied { free_alts, ..seen(Mode::Read).result(super::WOULD_BLOCK) };
         }
         self.readers.push(moment.thread);
-        Applied { free_alts, ..seen(Mode::TryAcquireShared) }
+        Applied { free_alts, ..told(seen(Mode::TryAcquireShared)) }
     }
 
     fn take(&mut self, moment: Moment) {
