@@ -266,13 +266,6 @@ fn loops_that_wait_agree_with_brute_force() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
-fn long_soak() {
-    eprintln!("{:?}", super::soak::soak(1_000_000, 60_000).unwrap());
-}
-
-#[test]
-#[ignore = "takes a minute without optimisation"]
 fn large_counts() {
     assert_eq!(count(&indexer(15)), 4096);
     assert_eq!(count(&readers(13)), 8192);
@@ -281,46 +274,4 @@ fn large_counts() {
     assert_eq!(count(&casrot(9)), 8597);
     assert_eq!(count(&filesystem(20)), 128);
     assert_eq!(count(&indexer(14)), 512);
-}
-
-#[test]
-#[ignore = "measures, checks nothing"]
-fn speed() {
-    let programs: [(&str, Program); 7] = [
-        ("lastzero 10", lastzero(10)),
-        ("indexer 14", indexer(14)),
-        ("filesystem 19", filesystem(19)),
-        ("fib 2", fib_bench(2)),
-        ("lockinc 3x12", lockinc(3, 12)),
-        ("lockinc 4x60", lockinc(4, 60)),
-        ("fetch_add 4x50", fetch_add(4, 50)),
-    ];
-    for (name, program) in programs {
-        let mut toy = Toy::new(program);
-        let mut search = Search::new(by("mdpor,pb"));
-        let mut trace = Trace::default();
-        let (mut events, mut spent) = (0, Vec::new());
-        let mut runs = 0;
-        while let Some(order) = search.next() {
-            toy.run(order.plan, order.guide, &mut trace);
-            events += trace.events.len() as u32;
-            let start = std::time::Instant::now();
-            search.learn(&trace);
-            // The median does not mind what else the machine does.
-            spent.push(start.elapsed().as_nanos() / trace.events.len() as u128);
-            runs += 1;
-            if runs == 3000 {
-                break;
-            }
-        }
-        let stats = search.stats();
-        spent.sort_unstable();
-        eprintln!(
-            "{name}: {runs} runs, {} events each, {} ns per event, {} B per pending at peak ({})",
-            events / runs,
-            spent[spent.len() / 2],
-            stats.peak_bytes / stats.peak_pending.max(1),
-            stats.peak_pending
-        );
-    }
 }
