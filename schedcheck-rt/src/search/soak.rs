@@ -33,6 +33,7 @@ pub struct Figures {
 
 /// All that a search found.
 #[derive(Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "the tests of the search look at more than the soak does"))]
 pub(crate) struct Found {
     pub(crate) executions: u64,
     pub(crate) traces: u64,
