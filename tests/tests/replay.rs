@@ -38,5 +38,5 @@ fn failures_of_marked_tests_come_back() {
 #[test]
 fn crashes_come_back() {
     let crashes = ["aborts", "exits", "segfaults", "overflows", "panics_in", "crashes_in"];
-    check_replays("crashing", &[&["--all-tests"], &crashes[..]].concat(), 9);
+    check_replays("crashing", &[&["--all-tests"], &crashes[..]].concat(), 10);
 }
