@@ -264,7 +264,10 @@ impl World {
     pub(crate) fn decide(&mut self) -> bool {
         let step = self.trace.events.len() as StepIndex;
         if step >= self.max_steps {
-            self.outcome.get_or_insert(Outcome::Livelock { steps: self.max_steps });
+            // SAFETY: as in `ask`.
+            let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
+            let endless = Outcome::Livelock { steps: self.max_steps };
+            self.outcome.get_or_insert(if fair { endless } else { Outcome::Abandoned });
             return false;
         }
         // A thread that yields asks for others to go first: switching away is no preemption.

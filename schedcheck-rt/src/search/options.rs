@@ -50,7 +50,7 @@ impl Default for Options {
             budget: Budget::default(),
             seed: 0,
             seed_runs: 0,
-            seed_after: 64,
+            seed_after: 500,
             seed_every: 19,
             places: None,
         }

@@ -69,6 +69,10 @@ impl Random {
 }
 
 impl Guide for Random {
+    fn is_fair(&self) -> bool {
+        false
+    }
+
     fn choose(&mut self, step: StepIndex, running: Option<ThreadId>, pending: &[Pending]) -> Decision {
         if let Way::Pct(changes) = self.way
             && let (Some(rank), Some(running)) =

@@ -311,6 +311,12 @@ pub trait Guide {
 
     /// A step was executed (also those of the plan's prefix).
     fn executed(&mut self, step: StepIndex, event: &Event);
+
+    /// Whether every thread that can run gets its turn in the end. An endless execution says
+    /// something about the program only then.
+    fn is_fair(&self) -> bool {
+        true
+    }
 }
 
 /// What a [`Guide`] wants.

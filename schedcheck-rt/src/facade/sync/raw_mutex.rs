@@ -19,8 +19,6 @@ pub(super) struct RawGuard<'a> {
     real: Option<std::sync::MutexGuard<'a, ()>>,
     /// The thread was panicking already when it took the lock: it poisons nothing.
     was_panicking: bool,
-    /// Where it was taken. A drop has no place of its own in the source.
-    site: Site,
 }
 
 impl RawMutex {
@@ -45,7 +43,7 @@ impl RawMutex {
             }
             None => Some(self.real.lock().unwrap_or_else(std::sync::PoisonError::into_inner)),
         };
-        RawGuard { raw: self, real, was_panicking: std::thread::panicking(), site }
+        RawGuard { raw: self, real, was_panicking: std::thread::panicking() }
     }
 
     #[inline(never)]
@@ -63,7 +61,7 @@ impl RawMutex {
                 Err(std::sync::TryLockError::WouldBlock) => return None,
             },
         };
-        Some(RawGuard { raw: self, real, was_panicking: std::thread::panicking(), site })
+        Some(RawGuard { raw: self, real, was_panicking: std::thread::panicking() })
     }
 
     /// Reads the poison flag as its own step.
@@ -118,13 +116,14 @@ impl<'a> RawGuard<'a> {
 }
 
 impl Drop for RawGuard<'_> {
+    #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
         let poisons = !self.was_panicking && std::thread::panicking();
         if self.real.is_none()
             && let Some(active) = active()
         {
-            let op = Op::new(Kind::Unlock, self.raw.object(active), self.site);
+            let op = Op::new(Kind::Unlock, self.raw.object(active), std::panic::Location::caller());
             active.perform(Op { arg: poisons.into(), ..op });
         }
         // After the step that others see it in; the real lock is released later still.

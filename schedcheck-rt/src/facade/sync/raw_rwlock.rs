@@ -4,6 +4,7 @@ use super::poison::Poison;
 use crate::exec::{Active, ObjectTag, active};
 use crate::model::{HAS_OFFERS, IN_LINE, Kind, NESTED_IN_LINE, ObjectKind, Op, Site, WOULD_BLOCK};
 use crate::search::step::ObjectId;
+use std::panic::Location;
 use std::sync::{PoisonError, TryLockError};
 
 /// A lock and its poison flag. Inside an exploration the lock is the model's; outside it is std's.
@@ -18,8 +19,6 @@ pub(super) struct RawReadGuard<'a> {
     raw: &'a RawRwLock,
     /// The real lock, outside an exploration.
     real: Option<std::sync::RwLockReadGuard<'a, ()>>,
-    /// Where it was taken. A drop has no place of its own in the source.
-    site: Site,
 }
 
 /// The lock, held for writing.
@@ -28,7 +27,6 @@ pub(super) struct RawWriteGuard<'a> {
     real: Option<std::sync::RwLockWriteGuard<'a, ()>>,
     /// The thread was panicking already when it took the lock: it poisons nothing.
     was_panicking: bool,
-    site: Site,
 }
 
 impl RawRwLock {
@@ -57,7 +55,7 @@ impl RawRwLock {
             }
             None => Some(self.real.read().unwrap_or_else(PoisonError::into_inner)),
         };
-        RawReadGuard { raw: self, real, site }
+        RawReadGuard { raw: self, real }
     }
 
     #[inline(never)]
@@ -75,7 +73,7 @@ impl RawRwLock {
                 Err(TryLockError::WouldBlock) => return None,
             },
         };
-        Some(RawReadGuard { raw: self, real, site })
+        Some(RawReadGuard { raw: self, real })
     }
 
     #[inline(never)]
@@ -90,7 +88,7 @@ impl RawRwLock {
             }
             None => Some(self.real.write().unwrap_or_else(PoisonError::into_inner)),
         };
-        RawWriteGuard { raw: self, real, was_panicking: std::thread::panicking(), site }
+        RawWriteGuard { raw: self, real, was_panicking: std::thread::panicking() }
     }
 
     #[inline(never)]
@@ -108,7 +106,7 @@ impl RawRwLock {
                 Err(TryLockError::WouldBlock) => return None,
             },
         };
-        Some(RawWriteGuard { raw: self, real, was_panicking: std::thread::panicking(), site })
+        Some(RawWriteGuard { raw: self, real, was_panicking: std::thread::panicking() })
     }
 
     /// Reads the poison flag as its own step.
@@ -154,29 +152,31 @@ impl<'a> RawWriteGuard<'a> {
                 None
             }
         };
-        RawReadGuard { raw: guard.raw, real, site }
+        RawReadGuard { raw: guard.raw, real }
     }
 }
 
 impl Drop for RawReadGuard<'_> {
+    #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
         if self.real.is_none()
             && let Some(active) = active()
         {
-            self.raw.perform(active, Kind::ReadUnlock, self.site);
+            self.raw.perform(active, Kind::ReadUnlock, Location::caller());
         }
     }
 }
 
 impl Drop for RawWriteGuard<'_> {
+    #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
         let poisons = !self.was_panicking && std::thread::panicking();
         if self.real.is_none()
             && let Some(active) = active()
         {
-            let op = Op::new(Kind::WriteUnlock, self.raw.object(active), self.site);
+            let op = Op::new(Kind::WriteUnlock, self.raw.object(active), Location::caller());
             active.perform(Op { arg: poisons.into(), ..op });
         }
         // After the step that others see it in; the real lock is released later still.
