@@ -49,12 +49,16 @@ impl<'a> Run<'a> {
         crash::watch(unsafe {
             std::mem::transmute::<*mut LastWords<'a>, *mut LastWords<'static>>(&mut *words)
         });
+        let mut options = settings.options();
+        if !settings.names.is_empty() {
+            options.places = Some(execution.look_for(settings.names.clone()));
+        }
         execution.take_over_process();
         Run {
             settings,
             channel,
             execution,
-            search: Search::new(settings.options()),
+            search: Search::new(options),
             record: request.record.as_deref().and_then(Record::create),
             words,
             started: Instant::now(),
@@ -132,7 +136,7 @@ impl<'a> Run<'a> {
             elapsed: self.started.elapsed(),
             peak_pending: stats.peak_pending as u64,
             peak_bytes: stats.peak_bytes as u64,
-            coverage: self.settings.coverage(complete, stats.bound_done, self.execution.spin_bound_reached()),
+            coverage: self.settings.coverage(complete, stats.bound_done, &self.execution),
         }
     }
 
@@ -215,7 +219,7 @@ impl Settings {
     }
 
     /// What a pass means, in a sentence.
-    fn coverage(&self, complete: bool, bound_done: Option<u32>, spin_bound_reached: bool) -> String {
+    fn coverage(&self, complete: bool, bound_done: Option<u32>, execution: &Execution) -> String {
         let schedules = match (complete, self.bound, bound_done) {
             (true, None, _) => "all schedules".to_owned(),
             (true, Some(bound), _) => format!("all schedules with at most {bound} preemptions"),
@@ -230,10 +234,12 @@ impl Settings {
             counted(budget.timeouts, "early time-out"),
             counted(budget.weak_failures, "spurious CAS failure"),
         ];
-        if spin_bound_reached {
+        if execution.spin_bound_reached() {
             limits.push("few idle rounds of loops that count them".to_owned());
         }
-        format!("{schedules} (each with at most {})", limits.join(", "))
+        let unknown =
+            execution.unknown_paths().iter().map(|path| format!("; no function is called `{path}`"));
+        format!("{schedules} (each with at most {}){}", limits.join(", "), unknown.collect::<String>())
     }
 }
 

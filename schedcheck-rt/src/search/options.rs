@@ -1,8 +1,9 @@
 //! What the caller may ask of a search.
 
-use super::priority::{Places, Priority};
-use super::step::Budget;
+use super::priority::Priority;
+use super::step::{Budget, Places};
 use std::fmt;
+use std::rc::Rc;
 
 /// How executions that cannot show anything new are avoided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub struct Options {
     /// Other executions for each of them.
     pub seed_every: u32,
     /// What `method` and `var` need to know.
-    pub places: Option<Box<dyn Places>>,
+    pub places: Option<Rc<dyn Places>>,
 }
 
 impl Default for Options {

@@ -394,6 +394,14 @@ impl Trace {
     }
 }
 
+/// What `method` and `var` need to know about places in the program.
+pub trait Places {
+    /// Whether the operation at `site` was called, directly or not, from a function of interest.
+    fn in_method(&self, site: u32) -> bool;
+    /// Whether the object is one of interest.
+    fn is_named(&self, object: ObjectId) -> bool;
+}
+
 /// Something whose schedules can be searched: the only door between the search and the world.
 pub trait Model {
     /// Executes `plan` from the start and writes down what happened. The same plan (and guide)
