@@ -136,8 +136,8 @@ fn elements(path: &str) -> Vec<String> {
         } else if character == '<' {
             let end = matching(rest);
             // In front of a path it is the type; behind a name, its arguments.
-            if elements.last().is_some_and(String::is_empty) {
-                let inner = &rest[1..end];
+            let inner = &rest[1..end];
+            if rest.len() == path.len() || inner.starts_with("impl ") {
                 let of_impl = inner.strip_prefix("impl ").and_then(|inner| split_outside(inner, " for "));
                 let inner = match (of_impl, split_outside(inner, " as ")) {
                     (Some((_, subject)), _) => subject,
