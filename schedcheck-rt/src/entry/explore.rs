@@ -52,6 +52,7 @@ impl<'a> Run<'a> {
         let mut options = settings.options();
         if !settings.names.is_empty() {
             options.places = Some(execution.look_for(settings.names.clone()));
+            options.scoped = execution.restricts_preemptions();
         }
         execution.take_over_process();
         Run {
@@ -237,9 +238,29 @@ impl Settings {
         if execution.spin_bound_reached() {
             limits.push("few idle rounds of loops that count them".to_owned());
         }
-        let unknown =
-            execution.unknown_paths().iter().map(|path| format!("; no function is called `{path}`"));
-        format!("{schedules} (each with at most {}){}", limits.join(", "), unknown.collect::<String>())
+        let scope = self.scope(execution);
+        let unknown = execution.unknown_paths().iter();
+        let unknown: String = unknown.map(|path| format!("; no function is called `{path}`")).collect();
+        format!("{schedules}{scope} (each with at most {}){unknown}", limits.join(", "))
+    }
+
+    /// Which preemptions the user does not want.
+    fn scope(&self, execution: &Execution) -> String {
+        let quoted = |paths: &[String]| {
+            let known = paths.iter().filter(|path| !execution.unknown_paths().contains(path));
+            known.map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
+        };
+        let mut text = String::new();
+        let trusted = quoted(&self.names.trusted);
+        if !trusted.is_empty() {
+            text.push_str(&format!(", without preemptions inside {trusted}"));
+        }
+        if !self.names.focus.is_empty() {
+            let focus = quoted(&self.names.focus);
+            let place = if focus.is_empty() { "nowhere".to_owned() } else { format!("only inside {focus}") };
+            text.push_str(&format!(", with preemptions {place}"));
+        }
+        text
     }
 }
 

@@ -432,6 +432,7 @@ impl World {
                 accesses: pending_accesses(&thread.op, ready.enabled),
                 site: thread.place,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
+                held: thread.held,
             });
         }
     }

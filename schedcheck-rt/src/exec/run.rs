@@ -94,6 +94,11 @@ impl Execution {
         Rc::new(table)
     }
 
+    /// Whether there is code that is not to be preempted.
+    pub fn restricts_preemptions(&self) -> bool {
+        self.world.places.as_ref().is_some_and(|places| places.restricts())
+    }
+
     /// Paths that were asked for and match no function of the program.
     pub fn unknown_paths(&self) -> &[String] {
         self.world.places.as_ref().map_or(&[], |places| places.unknown())

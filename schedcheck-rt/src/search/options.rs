@@ -38,6 +38,8 @@ pub struct Options {
     pub seed_after: u32,
     /// Other executions for each of them.
     pub seed_every: u32,
+    /// Threads are not to be preempted where the model says so ([`super::step::Pending::held`]).
+    pub scoped: bool,
     /// What `method` and `var` need to know.
     pub places: Option<Rc<dyn Places>>,
 }
@@ -53,6 +55,7 @@ impl Default for Options {
             seed_runs: 0,
             seed_after: 500,
             seed_every: 19,
+            scoped: false,
             places: None,
         }
     }

@@ -254,6 +254,9 @@ pub struct Pending {
     pub site: u32,
     /// The operation gives other threads their turn (yield, sleep, spin hint).
     pub yields: bool,
+    /// The thread is not to be preempted here: it is in the middle of code that the user trusts.
+    /// Depends on nothing but what the thread itself has done.
+    pub held: bool,
 }
 
 /// One scheduling decision.

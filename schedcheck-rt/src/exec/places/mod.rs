@@ -100,13 +100,20 @@ impl PlaceTable {
         for name in &names.variables {
             symbols.add_statics(name, &mut statics);
         }
-        let met = RefCell::new(Met { marks: vec![Marks::default()], ..Met::default() });
+        // Number 0: a thread that has done nothing yet.
+        let outside = Marks { calm: !names.focus.is_empty(), ..Marks::default() };
+        let met = RefCell::new(Met { marks: vec![outside], ..Met::default() });
         PlaceTable { methods, trusted, focus, statics: statics.finished(), unknown, met, names }
     }
 
     /// Paths that match no function of the program.
     pub(crate) fn unknown(&self) -> &[String] {
         &self.unknown
+    }
+
+    /// Whether some code is not to be preempted.
+    pub(crate) fn restricts(&self) -> bool {
+        !self.trusted.is_empty() || !self.names.focus.is_empty()
     }
 
     /// The number of the place of an operation whose stack has these return addresses.

@@ -20,6 +20,10 @@ impl Ranges {
         self
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether `address` lies in one of them.
     pub(super) fn contain(&self, address: usize) -> bool {
         let after = self.0.partition_point(|(start, _)| *start <= address);
