@@ -109,8 +109,8 @@ pub(crate) struct World {
     pub(crate) end_of_thread: Option<fn(super::Active)>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
-    /// Stacks were compared in this execution or an earlier one: they are cleaned before each.
-    pub(crate) compares_stacks: bool,
+    /// A stack was compared to a greater depth than was clean when the execution began.
+    pub(crate) compared_unclean: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
     /// Where operations stand, if somebody asked.
@@ -156,7 +156,7 @@ impl World {
             thread_values: None,
             end_of_thread: None,
             gated: 0,
-            compares_stacks: false,
+            compared_unclean: false,
             spin_bound_reached: false,
             places: None,
             in_user: false,
@@ -182,6 +182,7 @@ impl World {
         self.deltas.extend_from_slice(deltas);
         self.next_delta = 0;
         self.gated = 0;
+        self.compared_unclean = false;
         self.prefix = prefix;
         self.guide = guide;
         self.current = 0;
@@ -192,11 +193,10 @@ impl World {
         self.find_next_special();
     }
 
-    /// Guides see every step, and debuggers stop at each.
+    #[inline]
     fn find_next_special(&mut self) {
-        let watched = self.guide.is_some() || self.backend == Backend::OsThreads;
         let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
-        self.next_special = if watched { 0 } else { planned.min(self.max_steps) };
+        self.next_special = if self.is_watched() { 0 } else { planned.min(self.max_steps) };
     }
 
     /// The decisions this execution was to follow.
@@ -270,9 +270,9 @@ impl World {
         }
         self.threads[self.current].op = op;
         let me = self.current;
-        if self.goes_on()
-            && !matches!(op.kind, Kind::Yield | Kind::Sleep)
+        if !matches!(op.kind, Kind::Yield | Kind::Sleep)
             && self.objects.ready(self.threads[me].id, &op).enabled
+            && self.goes_on()
         {
             self.go_on();
             return Turn::Mine;
@@ -284,10 +284,28 @@ impl World {
         if self.current == me { Turn::Mine } else { Turn::Other }
     }
 
-    /// Whether the running thread goes on with whatever it can do.
+    /// Whether the running thread, which can, goes on: by default or because the plan says so. Asked
+    /// once for every step.
     #[inline]
-    pub(crate) fn goes_on(&self) -> bool {
-        (self.trace.events.len() as StepIndex) < self.next_special && self.gated == 0
+    pub(crate) fn goes_on(&mut self) -> bool {
+        let step = self.trace.events.len() as StepIndex;
+        self.gated == 0 && (step < self.next_special || self.is_planned_to_go_on(step))
+    }
+
+    fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
+        let choice = Choice { thread: self.threads[self.current].id, alt: Alt::DEFAULT };
+        let planned = self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
+        let goes_on = planned && !self.is_watched() && step < self.max_steps;
+        if goes_on {
+            self.next_delta += 1;
+            self.find_next_special();
+        }
+        goes_on
+    }
+
+    /// Guides see every step, debuggers stop at each, and reports want to know which were needed.
+    fn is_watched(&self) -> bool {
+        self.guide.is_some() || self.backend == Backend::OsThreads || self.keep_needed
     }
 
     /// It does.

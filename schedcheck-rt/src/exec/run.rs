@@ -338,17 +338,18 @@ impl Model for Execution {
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut self.world.trace, trace);
         self.find_std_words();
-        let clean = self.world.compares_stacks || guide.is_some();
-        if clean {
+        if guide.is_some() {
             self.world.stacks.clean();
+        } else {
+            self.world.stacks.clean_compared();
         }
         self.world.begin(&plan.deltas, plan.prefix, guide);
         self.execute();
-        if self.world.compares_stacks && !clean {
+        while self.world.compared_unclean && guide.is_none() {
             // What it found in unused slots says nothing: once more. A guide could not be asked
-            // twice, hence the cleaning in advance.
+            // twice, hence the thorough cleaning in advance.
             self.tear_down();
-            self.world.stacks.clean();
+            self.world.stacks.clean_compared();
             self.world.begin(&plan.deltas, plan.prefix, guide);
             self.execute();
         }

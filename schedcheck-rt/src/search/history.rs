@@ -49,27 +49,34 @@ impl ObjectHistory {
     }
 }
 
+/// What is kept of one step besides its clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct StepHistory {
+    /// Signature of the execution up to and with it.
+    signature: u64,
+    /// Its position within its thread, counted from 1.
+    index: u32,
+    /// Where in [`History::replaced`] its entries begin.
+    replaced_from: u32,
+    /// Of each access: the next one of the same group, and the next shared acquisition.
+    next: [u32; 2],
+    next_shared: [u32; 2],
+}
+
 /// Clocks and object histories of one execution.
 #[derive(Debug, Default)]
 pub struct History {
     threads: usize,
     clocks: Vec<u32>,
-    /// Position of each step within its thread, counted from 1.
-    index: Vec<u32>,
+    steps: Vec<StepHistory>,
     by_thread: Vec<Vec<StepIndex>>,
     /// Stable objects and those of this execution only.
     objects: [Vec<ObjectHistory>; 2],
     generation: u32,
-    /// `chain[2 * step + slot]`: next access of the same group.
-    chain: Vec<u32>,
-    shared_chain: Vec<u32>,
     /// Steps that are ordered after all before them and before all after them.
     forced: Vec<StepIndex>,
-    /// Histories that steps replaced, for going back, and where those of each step begin.
+    /// Histories that steps replaced, for going back.
     replaced: Vec<(ObjectId, ObjectHistory)>,
-    replaced_from: Vec<u32>,
-    /// Signature of every prefix; the empty one first.
-    signatures: Vec<u64>,
     /// A random number per thread.
     weights: Vec<u64>,
 }
@@ -79,41 +86,32 @@ impl History {
     pub fn start(&mut self, threads: usize) {
         self.threads = threads;
         self.clocks.clear();
-        self.index.clear();
-        self.chain.clear();
-        self.shared_chain.clear();
+        self.steps.clear();
         self.replaced.clear();
-        self.replaced_from.clear();
         self.by_thread.iter_mut().for_each(Vec::clear);
         self.by_thread.resize_with(threads.max(self.by_thread.len()), Vec::new);
         self.generation = self.generation.wrapping_add(1);
         self.forced.clear();
-        self.signatures.clear();
-        self.signatures.push(0);
         self.weights.extend((self.weights.len()..threads).map(|thread| mix(thread as u64 + 1)));
     }
 
     /// Goes back to where `steps` steps had been read, if that many are known and no thread beyond
     /// `threads` is to come; otherwise to the start. How many steps are kept.
     pub(super) fn keep(&mut self, steps: StepIndex, threads: usize) -> StepIndex {
-        if steps == 0 || threads > self.threads || steps as usize > self.index.len() {
+        if steps == 0 || threads > self.threads || steps as usize > self.steps.len() {
             self.start(threads.max(self.threads));
             return 0;
         }
         let kept = steps as usize;
-        if let Some(&from) = self.replaced_from.get(kept) {
-            while self.replaced.len() > from as usize {
+        if let Some(first) = self.steps.get(kept) {
+            while self.replaced.len() > first.replaced_from as usize {
                 let (object, before) = self.replaced.pop().expect("its length was looked at");
                 let (table, at) = place(object);
                 self.objects[table][at] = before;
             }
         }
-        self.replaced_from.truncate(kept);
         self.clocks.truncate(kept * self.threads);
-        self.index.truncate(kept);
-        self.chain.truncate(2 * kept);
-        self.shared_chain.truncate(2 * kept);
-        self.signatures.truncate(kept + 1);
+        self.steps.truncate(kept);
         for own in self.by_thread.iter_mut().chain([&mut self.forced]) {
             while own.last().is_some_and(|&last| last >= steps) {
                 own.pop();
@@ -138,7 +136,13 @@ impl History {
         self.open_row(thread, event.enabler);
         let mine = self.by_thread[thread].len() as u32 + 1;
         self.clocks[row + thread] = mine;
-        self.index.push(mine);
+        self.steps.push(StepHistory {
+            signature: 0,
+            index: mine,
+            replaced_from: self.replaced.len() as u32,
+            next: [NO_LINK; 2],
+            next_shared: [NO_LINK; 2],
+        });
     }
 
     /// A row as if a step of `thread` followed now; dropped again by [`History::close_probe`].
@@ -171,7 +175,7 @@ impl History {
 
     /// Completes the row of the step opened last and enters its accesses.
     pub(super) fn finish(&mut self, event: &Event) {
-        let step = self.index.len() as StepIndex - 1;
+        let step = self.steps.len() as StepIndex - 1;
         let row = step as usize * self.threads;
         if event.forced {
             for thread in 0..self.threads {
@@ -181,17 +185,14 @@ impl History {
             }
             self.forced.push(step);
         }
-        self.replaced_from.push(self.replaced.len() as u32);
-        self.chain.extend([NO_LINK; 2]);
-        self.shared_chain.extend([NO_LINK; 2]);
         for (slot, access) in event.accesses.iter().enumerate() {
             if access.object != ObjectId::NONE && access.mode != Mode::None {
                 self.enter(row, 2 * step + slot as u32, access.object, access.mode);
             }
         }
         self.by_thread[event.thread.0 as usize].push(step);
-        let signature = self.signature().wrapping_add(self.fingerprint(step, event));
-        self.signatures.push(signature);
+        let signature = self.signature_before(step).wrapping_add(self.fingerprint(step, event));
+        self.steps[step as usize].signature = signature;
     }
 
     fn enter(&mut self, row: usize, link: u32, object: ObjectId, mode: Mode) {
@@ -211,18 +212,18 @@ impl History {
             }
             Mode::AcquireShared | Mode::TryAcquireShared => {
                 history.shared = link;
-                self.shared_chain[link as usize] = before.shared;
+                self.steps[link as usize / 2].next_shared[link as usize % 2] = before.shared;
             }
             _ => {}
         }
         self.replaced.push((object, before));
         if joins {
-            self.chain[link as usize] = before.current;
+            self.steps[link as usize / 2].next[link as usize % 2] = before.current;
         }
         let mut earlier = if joins { before.previous } else { before.current };
         while earlier != NO_LINK {
             self.join(row, earlier / 2);
-            earlier = self.chain[earlier as usize];
+            earlier = self.next_in_group(earlier);
         }
     }
 
@@ -245,11 +246,11 @@ impl History {
     }
 
     pub(super) fn next_in_group(&self, link: u32) -> u32 {
-        self.chain[link as usize]
+        self.steps[link as usize / 2].next[link as usize % 2]
     }
 
     pub(super) fn next_shared(&self, link: u32) -> u32 {
-        self.shared_chain[link as usize]
+        self.steps[link as usize / 2].next_shared[link as usize % 2]
     }
 
     fn join(&mut self, row: usize, step: StepIndex) {
@@ -275,12 +276,12 @@ impl History {
 
     /// Steps read so far.
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.steps.len()
     }
 
     /// Whether nothing was read.
     pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.steps.is_empty()
     }
 
     /// How many steps of each thread happen before `step` or are it.
@@ -291,7 +292,7 @@ impl History {
 
     /// Position of `step` within its thread, counted from 1.
     pub fn index(&self, step: StepIndex) -> u32 {
-        self.index[step as usize]
+        self.steps[step as usize].index
     }
 
     /// Whether `step` precedes whatever `thread` does next, enablers and objects aside.
@@ -324,12 +325,12 @@ impl History {
     /// Equal for executions of one class, different (up to 64-bit hashing) for different ones:
     /// the sum over all steps of a hash of thread, alternative and clock.
     pub fn signature(&self) -> u64 {
-        self.signatures.last().copied().unwrap_or(0)
+        self.signature_before(self.steps.len() as StepIndex)
     }
 
     /// The signature of the first `step` steps.
     pub fn signature_before(&self, step: StepIndex) -> u64 {
-        self.signatures[step as usize]
+        (step as usize).checked_sub(1).map_or(0, |last| self.steps[last].signature)
     }
 }
 
@@ -446,7 +447,7 @@ mod tests {
                 anew.finish(event);
             });
             assert_eq!(going_back.clocks, anew.clocks);
-            assert_eq!(going_back.signatures, anew.signatures);
+            assert_eq!(going_back.steps, anew.steps);
             assert_eq!(going_back.forced, anew.forced);
             for object in (0..4).map(ObjectId) {
                 let (mut back, mut new) = (going_back.object(object), anew.object(object));
