@@ -10,6 +10,7 @@ use super::deadlock;
 use super::heap::Heap;
 use super::image::Image;
 use super::outcome::{Divergence, Outcome, PanicReport};
+use super::places::PlaceTable;
 use super::spin::{self, Spin};
 use super::stacks::StackPool;
 use super::switch::{Backend, Exit};
@@ -20,6 +21,7 @@ use crate::search::step::{
     Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
     Pending, ReadsWhen, StepIndex, ThreadId, Trace,
 };
+use std::rc::Rc;
 
 /// Position of a thread in the current execution, by order of creation.
 pub(crate) type Slot = usize;
@@ -111,6 +113,8 @@ pub(crate) struct World {
     pub(crate) compared_unclean: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
+    /// Where operations stand, if somebody asked.
+    pub(crate) places: Option<Rc<PlaceTable>>,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -154,6 +158,7 @@ impl World {
             gated: 0,
             compared_unclean: false,
             spin_bound_reached: false,
+            places: None,
             in_user: false,
         }
     }
@@ -167,6 +172,7 @@ impl World {
         }
         self.generation = generation;
         self.objects.begin();
+        self.forget_labels();
         self.trace.clear();
         self.notes.clear();
         self.panics.clear();
@@ -215,6 +221,8 @@ impl World {
             life,
             token,
             op: Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) },
+            place: 0,
+            held: false,
             ended: false,
             children: 0,
             channels: 0,
@@ -257,6 +265,9 @@ impl World {
     /// The running thread is about to do `op`.
     #[inline]
     pub(crate) fn announce(&mut self, op: Op) -> Turn {
+        if self.places.is_some() {
+            self.note_place(&op);
+        }
         self.threads[self.current].op = op;
         let me = self.current;
         if !matches!(op.kind, Kind::Yield | Kind::Sleep)
@@ -394,7 +405,9 @@ impl World {
         if let Some(slot) = self.earliest_deadline() {
             return Some(DefaultTurn { slot, alt: Alt::TIMEOUT, forced: true });
         }
-        let slot = (0..count).find(|slot| self.is_gated(*slot))?;
+        // In turn: the others wait for each other too, and one of them may count its rounds.
+        let slot =
+            (1..=count).map(|offset| (self.current + offset) % count).find(|slot| self.is_gated(*slot))?;
         Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
     }
 
@@ -472,8 +485,9 @@ impl World {
                 enabled: ready.enabled,
                 costly_alts: ready.costly,
                 accesses: pending_accesses(&thread.op, ready.enabled),
-                site: 0,
+                site: thread.place,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
+                held: thread.held,
             });
         }
     }
@@ -489,7 +503,7 @@ impl World {
     pub(crate) fn execute(&mut self) -> Applied {
         let step = self.trace.events.len() as StepIndex;
         let thread = &self.threads[self.current];
-        let (id, op) = (thread.id, thread.op);
+        let (id, op, place) = (thread.id, thread.op, thread.place);
         if self.backend == Backend::OsThreads {
             super::schedcheck_step(step, self.current as u32);
         }
@@ -513,6 +527,7 @@ impl World {
         event.before = applied.before;
         event.reads_when = applied.reads_when;
         event.full_mode = applied.full_mode;
+        event.site = place;
         let known = spin::is_known(op.kind, event);
         self.advance_time(&op, applied.enabler);
         let after = if op.object == ObjectId::NONE { 0 } else { self.objects.summary(op.object) };
@@ -632,6 +647,9 @@ impl World {
         let found = self.addresses.find(address, kind, self.generation, || objects.create(kind));
         if found.fresh {
             self.objects.renew(found.object, kind);
+            if let Some(places) = &self.places {
+                places.met_at(address, found.object);
+            }
         }
         found.object
     }
@@ -652,6 +670,9 @@ impl World {
         let objects = &mut self.objects;
         let object = self.addresses.be_born(address, kind, self.generation, || objects.create(kind));
         self.objects.renew(object, kind);
+        if let Some(places) = &self.places {
+            places.met_at(address, object);
+        }
         object
     }
 }

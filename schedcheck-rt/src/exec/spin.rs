@@ -214,6 +214,10 @@ impl Spin {
 /// Whether what a step does shows in the state of its objects.
 #[inline]
 pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
+    if event.alt.budget().is_some() {
+        // It need not go that way again: what failed for no reason is not waiting for anything.
+        return false;
+    }
     match kind {
         Kind::Load
         | Kind::Store
