@@ -20,6 +20,8 @@ pub(super) struct Settings {
     pub(super) max_executions: Option<u64>,
     pub(super) max_steps: u32,
     pub(super) seed: u64,
+    /// Most random executions that are mixed in; their races feed the search.
+    pub(super) random_runs: u32,
     pub(super) budget: Budget,
     pub(super) expect: Option<String>,
     /// Targets of `method` and `var`, trusted code, code to focus on.
@@ -38,6 +40,7 @@ impl Default for Settings {
             max_executions: None,
             max_steps: 20_000,
             seed: 0,
+            random_runs: 20_000,
             budget: Budget::default(),
             expect: None,
             names: Names::default(),
@@ -102,6 +105,7 @@ impl Settings {
             "max-executions" => self.max_executions = Some(parse(name, value)?),
             "max-steps" => self.max_steps = parse(name, value)?,
             "seed" => self.seed = parse(name, value)?,
+            "random-runs" => self.random_runs = parse(name, value)?,
             "spurious" => self.budget.spurious = parse(name, value)?,
             "timeouts" => self.budget.timeouts = parse(name, value)?,
             "weak-cas" => self.budget.weak_failures = parse(name, value)?,

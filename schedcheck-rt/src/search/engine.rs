@@ -4,7 +4,7 @@ use super::backtrack::Backtrack;
 use super::enumerate::Enumerate;
 use super::optimal::Optimal;
 use super::options::{Options, Reduction};
-use super::progress::Level;
+use super::progress::{Estimate, Level};
 use super::step::*;
 use rustc_hash::FxHashSet;
 use std::fmt;
@@ -48,6 +48,8 @@ pub struct Stats {
     pub pending: usize,
     /// Most of them at any time.
     pub peak_pending: usize,
+    /// Bytes that the tree of pending executions takes now.
+    pub bytes: usize,
     /// Most bytes the search took at any time: the tree of pending executions, and 9 for each class
     /// it has counted.
     pub peak_bytes: usize,
@@ -59,7 +61,7 @@ pub struct Stats {
     pub bound_done: Option<u32>,
     /// How many executions there will have been in the end, roughly; `None` while the search
     /// grows too fast to tell.
-    pub estimate: Option<f64>,
+    pub estimate: Option<Estimate>,
     /// Executions by number of preemptions of their schedule.
     pub levels: Vec<Level>,
     /// Nothing is left to do.
@@ -150,9 +152,18 @@ impl Search {
         }
     }
 
+    /// How many nodes a tree of the same pending executions would have with one node for each step.
+    pub fn step_nodes(&self) -> usize {
+        match &self.strategy {
+            Strategy::Optimal(optimal) => optimal.tree().step_nodes(),
+            Strategy::Backtrack(backtrack) => backtrack.tree().step_nodes(),
+            Strategy::Enumerate(enumerate) => enumerate.tree().step_nodes(),
+        }
+    }
+
     /// Where the search stands.
     pub fn stats(&self) -> Stats {
-        let (pending, _) = self.size();
+        let (pending, bytes) = self.size();
         let (progress, bound_done) = match &self.strategy {
             Strategy::Optimal(optimal) => (Some(&optimal.progress), None),
             Strategy::Backtrack(_) => (None, None),
@@ -171,6 +182,7 @@ impl Search {
         Stats {
             random,
             pending,
+            bytes,
             complete: pending == 0,
             bound_done,
             estimate: progress.and_then(|progress| progress.estimate(pending)),

@@ -214,6 +214,10 @@ impl Enumerate {
         self.progress.queue(preemptions);
     }
 
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     pub(super) fn pending(&self) -> usize {
         self.fringe.len()
     }

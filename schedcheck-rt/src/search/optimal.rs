@@ -249,6 +249,10 @@ impl Optimal {
         }
     }
 
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     pub(super) fn pending(&self) -> usize {
         self.fringe.len()
     }

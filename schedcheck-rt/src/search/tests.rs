@@ -320,3 +320,51 @@ fn large_counts() {
     assert_eq!(count(&filesystem(20)), 128);
     assert_eq!(count(&indexer(14)), 512);
 }
+
+/// Estimates given every twentieth part of a search: how many, and of how many the range holds the
+/// true total.
+fn estimates(program: &Program, order: &str) -> (u32, u32) {
+    let total = explore(program, by(order)).executions;
+    let mut toy = Toy::new(program.clone());
+    let mut search = Search::new(by(order));
+    let mut trace = Trace::default();
+    let (mut given, mut right) = (0, 0);
+    while let Some(order) = search.next() {
+        toy.run(order.plan, order.guide, &mut trace);
+        search.learn(&trace);
+        let stats = search.stats();
+        if stats.executions.is_multiple_of((total / 20).max(1))
+            && stats.pending > 0
+            && let Some(estimate) = stats.estimate
+        {
+            let range = estimate.low..=estimate.high;
+            given += 1;
+            right += u32::from(range.contains(&(total as f64)));
+            assert!(range.contains(&estimate.total) && estimate.low <= total as f64, "{estimate:?}");
+        }
+    }
+    (given, right)
+}
+
+#[test]
+fn estimates_are_honest() {
+    let programs = [
+        readers(12),
+        lastzero(9),
+        indexer(14),
+        casrot(7),
+        fetch_add(6, 1),
+        fetch_add(2, 7),
+        lockinc(3, 3),
+        inc(4),
+    ];
+    let (mut given, mut right) = (0, 0);
+    for program in programs {
+        for order in ["dfs", "bfs", "mdpor,pb", "rand:1"] {
+            let (more, held) = estimates(&program, order);
+            given += more;
+            right += held;
+        }
+    }
+    assert!(given > 150 && right * 20 >= given * 19, "{right} of {given} hold the true total");
+}
