@@ -14,6 +14,10 @@
 use super::dependence::{Class, class};
 use super::step::{Event, Mode, NO_STEP, ObjectId, StepIndex, ThreadId, Trace};
 
+/// A part of a clock: four threads at once, so that clocks are joined without a loop in most tests.
+type Lane = [u32; LANE];
+const LANE: usize = 4;
+
 /// End of a chain of accesses.
 pub(super) const NO_LINK: u32 = u32::MAX;
 
@@ -67,7 +71,9 @@ struct StepHistory {
 #[derive(Debug, Default)]
 pub struct History {
     threads: usize,
-    clocks: Vec<u32>,
+    /// Lanes in a clock.
+    width: usize,
+    clocks: Vec<Lane>,
     steps: Vec<StepHistory>,
     by_thread: Vec<Vec<StepIndex>>,
     /// Stable objects and those of this execution only.
@@ -85,6 +91,7 @@ impl History {
     /// Forgets the last execution; `threads` is one more than the largest thread number to come.
     pub fn start(&mut self, threads: usize) {
         self.threads = threads;
+        self.width = threads.div_ceil(LANE);
         self.clocks.clear();
         self.steps.clear();
         self.replaced.clear();
@@ -92,7 +99,7 @@ impl History {
         self.by_thread.resize_with(threads.max(self.by_thread.len()), Vec::new);
         self.generation = self.generation.wrapping_add(1);
         self.forced.clear();
-        self.weights.extend((self.weights.len()..threads).map(|thread| mix(thread as u64 + 1)));
+        self.weights.extend((self.weights.len()..self.width * LANE).map(|thread| mix(thread as u64 + 1)));
     }
 
     /// Goes back to where `steps` steps had been read, if that many are known and no thread beyond
@@ -110,7 +117,7 @@ impl History {
                 self.objects[table][at] = before;
             }
         }
-        self.clocks.truncate(kept * self.threads);
+        self.clocks.truncate(kept * self.width);
         self.steps.truncate(kept);
         for own in self.by_thread.iter_mut().chain([&mut self.forced]) {
             while own.last().is_some_and(|&last| last >= steps) {
@@ -135,7 +142,7 @@ impl History {
         let thread = event.thread.0 as usize;
         self.open_row(thread, event.enabler);
         let mine = self.by_thread[thread].len() as u32 + 1;
-        self.clocks[row + thread] = mine;
+        self.clocks[row + thread / LANE][thread % LANE] = mine;
         self.steps.push(StepHistory {
             signature: 0,
             index: mine,
@@ -160,10 +167,12 @@ impl History {
         let row = self.clocks.len();
         match self.by_thread[thread].last() {
             Some(&previous) => {
-                let from = previous as usize * self.threads;
-                self.clocks.extend_from_within(from..from + self.threads);
+                let from = previous as usize * self.width;
+                for lane in from..from + self.width {
+                    self.clocks.push(self.clocks[lane]);
+                }
             }
-            None => self.clocks.resize(row + self.threads, 0),
+            None => self.clocks.resize(row + self.width, [0; LANE]),
         }
         if enabler != NO_STEP {
             self.join(row, enabler);
@@ -173,10 +182,15 @@ impl History {
         }
     }
 
+    /// The row of the step opened last.
+    pub(super) fn open_step(&self) -> usize {
+        self.clocks.len() - self.width
+    }
+
     /// Completes the row of the step opened last and enters its accesses.
     pub(super) fn finish(&mut self, event: &Event) {
         let step = self.steps.len() as StepIndex - 1;
-        let row = step as usize * self.threads;
+        let row = step as usize * self.width;
         if event.forced {
             for thread in 0..self.threads {
                 if let Some(&last) = self.by_thread[thread].last() {
@@ -254,18 +268,26 @@ impl History {
     }
 
     fn join(&mut self, row: usize, step: StepIndex) {
-        let from = step as usize * self.threads;
-        let (done, open) = self.clocks.split_at_mut(row);
-        for (mine, theirs) in open[..self.threads].iter_mut().zip(&done[from..from + self.threads]) {
-            *mine = (*mine).max(*theirs);
+        let from = step as usize * self.width;
+        for lane in 0..self.width {
+            let theirs = self.clocks[from + lane];
+            let mine = &mut self.clocks[row + lane];
+            for at in 0..LANE {
+                mine[at] = mine[at].max(theirs[at]);
+            }
         }
     }
 
     fn fingerprint(&self, step: StepIndex, event: &Event) -> u64 {
         let start = u64::from(event.thread.0) << 32 | u64::from(event.alt.0) << 16;
-        let counts = self.clock(step).iter().zip(&self.weights);
-        let sum = counts
-            .fold(start, |sum, (&count, &weight)| sum.wrapping_add(weight.wrapping_mul(u64::from(count))));
+        let from = step as usize * self.width;
+        let (weights, _) = self.weights.as_chunks::<LANE>();
+        let mut sum = start;
+        for (lane, weights) in self.clocks[from..from + self.width].iter().zip(weights) {
+            for at in 0..LANE {
+                sum = sum.wrapping_add(weights[at].wrapping_mul(u64::from(lane[at])));
+            }
+        }
         mix(sum)
     }
 
@@ -286,8 +308,7 @@ impl History {
 
     /// How many steps of each thread happen before `step` or are it.
     pub fn clock(&self, step: StepIndex) -> &[u32] {
-        let from = step as usize * self.threads;
-        &self.clocks[from..from + self.threads]
+        self.row(step as usize * self.width)
     }
 
     /// Position of `step` within its thread, counted from 1.
@@ -309,7 +330,7 @@ impl History {
 
     /// The row of an open probe or step.
     pub(super) fn row(&self, row: usize) -> &[u32] {
-        &self.clocks[row..row + self.threads]
+        &self.clocks[row..row + self.width].as_flattened()[..self.threads]
     }
 
     /// Whether `first`, a step of `thread`, happens before `second` or is it.
