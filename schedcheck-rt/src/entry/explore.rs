@@ -14,6 +14,9 @@ use crate::wire::json::{self, Object};
 use crate::wire::request::Request;
 use std::time::{Duration, Instant};
 
+/// Executions of an unbounded search for each one of the bounded search beside it.
+const LEVEL_EVERY: u32 = 19;
+
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
 
@@ -235,6 +238,7 @@ impl Settings {
             budget: self.budget,
             seed: self.seed,
             seed_runs: self.random_runs,
+            level_every: if self.levels { LEVEL_EVERY } else { 0 },
             ..Options::default()
         }
     }

@@ -17,7 +17,7 @@ const NODE: f64 = 16.0;
 
 /// The two parts of the figure.
 const PARTS: [(&str, &[&str]); 2] = [
-    ("unbounded, BF(mdpor,pb)", &["--priority", "mdpor,pb", "--random-runs", "0"]),
+    ("unbounded, BF(mdpor,pb)", &["--priority", "mdpor,pb", "--random-runs", "0", "--levels", "off"]),
     ("at most 2 preemptions, BF(mdpor)", &["--bound", "2", "--priority", "mdpor"]),
 ];
 

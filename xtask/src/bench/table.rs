@@ -14,17 +14,19 @@ use crate::Outcome;
 /// The columns with one value: a heading and the arguments.
 const WAYS: [(&str, &[&str]); 7] = [
     ("default", &[]),
-    ("DPOR DF", &["--priority", "dfs", "--random-runs", "0"]),
-    ("DPOR BF(pb)", &["--priority", "pb", "--random-runs", "0"]),
-    ("DPOR BF(mdpor,pb)", &["--priority", "mdpor,pb", "--random-runs", "0"]),
+    ("DPOR DF", &["--priority", "dfs", "--random-runs", "0", "--levels", "off"]),
+    ("DPOR BF(pb)", &["--priority", "pb", "--random-runs", "0", "--levels", "off"]),
+    ("DPOR BF(mdpor,pb)", &["--priority", "mdpor,pb", "--random-runs", "0", "--levels", "off"]),
     ("PB(2) DF", &["--bound", "2", "--priority", "dfs"]),
     ("PB(2) BF(ss,dpor)", &["--bound", "2", "--priority", "ss,dpor"]),
     ("PB(2) BF(ss,mdpor)", &["--bound", "2", "--priority", "ss,mdpor"]),
 ];
 
 /// The columns by several seeds: a heading, the arguments, and after which of [`WAYS`] they stand.
-const RANDOM: [(&str, &[&str], usize); 2] =
-    [("DPOR BF(rand)", &["--random-runs", "0"], 4), ("PB(2) BF(rand)", &["--bound", "2"], 7)];
+const RANDOM: [(&str, &[&str], usize); 2] = [
+    ("DPOR BF(rand)", &["--random-runs", "0", "--levels", "off"], 4),
+    ("PB(2) BF(rand)", &["--bound", "2"], 7),
+];
 
 /// What became of a test.
 #[derive(Clone, Debug)]
