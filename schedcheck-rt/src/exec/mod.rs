@@ -12,6 +12,7 @@ mod debug;
 mod futex;
 pub(crate) mod heap;
 mod image;
+mod intentions;
 mod os_thread;
 pub mod outcome;
 mod panics;
