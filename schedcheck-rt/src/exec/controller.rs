@@ -19,8 +19,8 @@ use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
 use crate::search::step::{
-    Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
-    Pending, ReadsWhen, StepIndex, ThreadId, Trace,
+    Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId, Pending,
+    ReadsWhen, StepIndex, ThreadId, Trace,
 };
 use std::rc::Rc;
 
@@ -41,8 +41,8 @@ pub(crate) enum Turn {
 /// What happens where nothing else is asked for.
 struct DefaultTurn {
     slot: Slot,
-    pub(super) alt: Alt,
-    pub(super) forced: bool,
+    alt: Alt,
+    forced: bool,
 }
 
 /// Where a step stands and what it was, for reports.
@@ -65,9 +65,9 @@ pub(crate) struct World {
     /// Nothing more will be executed.
     pub(crate) over: bool,
     /// The alternative its operation takes.
-    alt: Alt,
+    pub(super) alt: Alt,
     /// The time-out it takes was forced by quiescence.
-    forced: bool,
+    pub(super) forced: bool,
     /// The thread that ran before could have gone on.
     pub(super) previous_enabled: bool,
     pub(crate) objects: Objects,
