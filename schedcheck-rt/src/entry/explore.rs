@@ -268,13 +268,16 @@ impl Settings {
         format!("{schedules}{scope} (each with at most {}){unknown}", limits.join(", "))
     }
 
-    /// Which preemptions the user does not want.
+    /// Which of them the user does not want.
     fn scope(&self, execution: &Execution) -> String {
         let quoted = |paths: &[String]| {
             let known = paths.iter().filter(|path| !execution.unknown_paths().contains(path));
             known.map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
         };
         let mut text = String::new();
+        if execution.has_twins() {
+            text.push_str(", up to the order of interchangeable threads");
+        }
         let trusted = quoted(&self.names.trusted);
         if !trusted.is_empty() {
             text.push_str(&format!(", without preemptions inside {trusted}"));
