@@ -24,6 +24,8 @@ pub(super) struct Settings {
     pub(super) random_runs: u32,
     /// Whether a bounded search goes along with an unbounded one.
     pub(super) levels: bool,
+    /// Whether threads that are declared interchangeable are treated so.
+    pub(super) symmetry: bool,
     pub(super) budget: Budget,
     pub(super) expect: Option<String>,
     /// Targets of `method` and `var`, trusted code, code to focus on.
@@ -44,6 +46,7 @@ impl Default for Settings {
             seed: 0,
             random_runs: 20_000,
             levels: true,
+            symmetry: true,
             budget: Budget::default(),
             expect: None,
             names: Names::default(),
@@ -58,6 +61,9 @@ impl Settings {
         let mut execution = Execution::new(test, self.max_steps);
         if self.os_threads {
             execution.use_os_threads();
+        }
+        if !self.symmetry {
+            execution.ignore_symmetry();
         }
         execution
     }
@@ -110,6 +116,7 @@ impl Settings {
             "seed" => self.seed = parse(name, value)?,
             "random-runs" => self.random_runs = parse(name, value)?,
             "levels" => self.levels = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
+            "symmetry" => self.symmetry = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "spurious" => self.budget.spurious = parse(name, value)?,
             "timeouts" => self.budget.timeouts = parse(name, value)?,
             "weak-cas" => self.budget.weak_failures = parse(name, value)?,

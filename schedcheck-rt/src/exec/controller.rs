@@ -19,8 +19,8 @@ use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
 use crate::search::step::{
-    Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId, Pending,
-    ReadsWhen, StepIndex, ThreadId, Trace,
+    Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
+    Pending, ReadsWhen, StepIndex, ThreadId, Trace,
 };
 use std::rc::Rc;
 
@@ -114,6 +114,9 @@ pub(crate) struct World {
     pub(crate) compared_unclean: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
+    /// Whether threads that are declared interchangeable are kept in order, and whether there are any.
+    pub(crate) symmetry: bool,
+    pub(crate) twins: bool,
     /// Where operations stand, if somebody asked.
     pub(crate) places: Option<Rc<PlaceTable>>,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
@@ -159,6 +162,8 @@ impl World {
             gated: 0,
             compared_unclean: false,
             spin_bound_reached: false,
+            symmetry: true,
+            twins: false,
             places: None,
             in_user: false,
         }
@@ -183,6 +188,7 @@ impl World {
         self.deltas.extend_from_slice(deltas);
         self.next_delta = 0;
         self.gated = 0;
+        self.twins = false;
         self.compared_unclean = false;
         self.prefix = prefix;
         self.guide = guide;
@@ -218,6 +224,7 @@ impl World {
             op: Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) },
             place: 0,
             held: false,
+            twin: None,
             ended: false,
             children: 0,
             channels: 0,
@@ -239,6 +246,9 @@ impl World {
     fn ready(&self, slot: Slot) -> Ready {
         let thread = &self.threads[slot];
         if thread.ended || (self.gated > 0 && self.is_gated(slot)) || self.sleeps_on(thread) {
+            return Ready::when(false);
+        }
+        if self.twins && self.waits_for_twin(slot) {
             return Ready::when(false);
         }
         self.objects.ready(thread.id, &thread.op)
@@ -447,7 +457,12 @@ impl World {
                 thread: thread.id,
                 enabled: ready.enabled,
                 costly_alts: ready.costly,
-                accesses: pending_accesses(&thread.op, ready.enabled),
+                accesses: if self.twins && self.waits_for_twin(slot) {
+                    // What it will do, the twin before it does first.
+                    [Access::NONE; 2]
+                } else {
+                    pending_accesses(&thread.op, ready.enabled)
+                },
                 site: thread.place,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
                 held: thread.held,
@@ -475,6 +490,9 @@ impl World {
         let mut applied = self.objects.apply(moment, &op);
         if opened != NO_STEP {
             applied = applied.after_gate(opened);
+        }
+        if self.twins {
+            applied = self.note_first(op.kind, step, applied);
         }
         // Field by field in its place: built on the stack and copied from there, it would stall on
         // its own small stores.

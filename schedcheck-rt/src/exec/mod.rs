@@ -26,6 +26,7 @@ mod support;
 mod switch;
 mod thread_locals;
 mod threads;
+mod twins;
 pub(crate) mod view;
 
 pub use debug::schedcheck_step;

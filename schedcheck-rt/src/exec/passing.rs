@@ -22,7 +22,7 @@ impl World {
     #[inline]
     pub(crate) fn goes_on(&mut self) -> bool {
         let step = self.trace.events.len() as StepIndex;
-        self.gated == 0 && (step < self.next_special || self.is_planned_to_go_on(step))
+        self.gated == 0 && !self.twins && (step < self.next_special || self.is_planned_to_go_on(step))
     }
 
     fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {

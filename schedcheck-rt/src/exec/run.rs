@@ -86,6 +86,16 @@ impl Execution {
         self.system_thread = None;
     }
 
+    /// Threads that a test declares to be interchangeable are treated like all others.
+    pub fn ignore_symmetry(&mut self) {
+        self.world.symmetry = false;
+    }
+
+    /// Whether the last execution had threads that were treated as interchangeable.
+    pub fn has_twins(&self) -> bool {
+        self.world.twins
+    }
+
     /// From now on operations and objects are looked at by name. Returns what priorities need to
     /// know about them.
     pub fn look_for(&mut self, names: Names) -> Rc<dyn Places> {
