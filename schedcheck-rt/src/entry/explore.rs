@@ -260,7 +260,7 @@ impl Settings {
             counted(budget.weak_failures, "spurious CAS failure"),
         ];
         if execution.spin_bound_reached() {
-            limits.push("few idle rounds of loops that count them".to_owned());
+            limits.push("a few rounds of loops that count them and wait".to_owned());
         }
         let scope = self.scope(execution);
         let unknown = execution.unknown_paths().iter();

@@ -65,11 +65,11 @@ pub(crate) struct World {
     /// Nothing more will be executed.
     pub(crate) over: bool,
     /// The alternative its operation takes.
-    alt: Alt,
+    pub(super) alt: Alt,
     /// The time-out it takes was forced by quiescence.
-    forced: bool,
+    pub(super) forced: bool,
     /// The thread that ran before could have gone on.
-    previous_enabled: bool,
+    pub(super) previous_enabled: bool,
     pub(crate) objects: Objects,
     pub(crate) addresses: AddressTable,
     /// Raised with every execution; objects that carry their number compare it with theirs.
@@ -84,15 +84,15 @@ pub(crate) struct World {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) panics: Vec<PanicReport>,
     pub(crate) max_steps: u32,
-    deltas: Vec<Delta>,
-    next_delta: usize,
+    pub(super) deltas: Vec<Delta>,
+    pub(super) next_delta: usize,
     /// Before this step nothing but default behaviour is asked for.
-    next_special: StepIndex,
+    pub(super) next_special: StepIndex,
     /// Whether to find out which of them default behaviour would not have made by itself, and those.
     pub(crate) keep_needed: bool,
     pub(crate) needed: Vec<Delta>,
     prefix: StepIndex,
-    guide: Option<*mut dyn Guide>,
+    pub(super) guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
     /// What carries its threads.
     pub(crate) backend: Backend,
@@ -200,12 +200,6 @@ impl World {
         self.find_next_special();
     }
 
-    #[inline]
-    fn find_next_special(&mut self) {
-        let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
-        self.next_special = if self.is_watched() { 0 } else { planned.min(self.max_steps) };
-    }
-
     /// The decisions this execution was to follow.
     pub(crate) fn plan(&self) -> &[Delta] {
         &self.deltas
@@ -293,38 +287,6 @@ impl World {
             return Turn::Stop;
         }
         if self.current == me { Turn::Mine } else { Turn::Other }
-    }
-
-    /// Whether the running thread, which can, goes on: by default or because the plan says so. Asked
-    /// once for every step.
-    #[inline]
-    pub(crate) fn goes_on(&mut self) -> bool {
-        let step = self.trace.events.len() as StepIndex;
-        self.gated == 0 && !self.twins && (step < self.next_special || self.is_planned_to_go_on(step))
-    }
-
-    fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
-        let choice = Choice { thread: self.threads[self.current].id, alt: Alt::DEFAULT };
-        let planned = self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
-        let goes_on = planned && !self.is_watched() && step < self.max_steps;
-        if goes_on {
-            self.next_delta += 1;
-            self.find_next_special();
-        }
-        goes_on
-    }
-
-    /// Guides see every step, debuggers stop at each, and reports want to know which were needed.
-    fn is_watched(&self) -> bool {
-        self.guide.is_some() || self.backend == Backend::OsThreads || self.keep_needed
-    }
-
-    /// It does.
-    #[inline]
-    fn go_on(&mut self) {
-        self.previous_enabled = true;
-        self.forced = false;
-        self.alt = Alt::DEFAULT;
     }
 
     /// The thread whose turn it is does `op` instead of what it announced.
@@ -563,34 +525,6 @@ impl World {
             unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };
         }
         applied
-    }
-
-    /// Announces and executes `op` on memory, which can always run, where the thread [`goes_on`].
-    ///
-    /// The hot path of programs with atomics: what [`World::announce`] and [`World::execute`] do, as
-    /// far as it matters here.
-    ///
-    /// [`goes_on`]: World::goes_on
-    #[inline]
-    pub(crate) fn execute_in_passing(&mut self, op: &Op) {
-        self.go_on();
-        let step = self.trace.events.len() as StepIndex;
-        let thread = &mut self.threads[self.current];
-        let (mode, costly_alts) = match op.kind {
-            Kind::Load => (Mode::Read, BudgetKinds::NONE),
-            Kind::CountUp | Kind::CountDown => (Mode::Mark, BudgetKinds::NONE),
-            Kind::CompareExchangeWeak => (Mode::Write, BudgetKinds::NONE.with(BudgetKind::WeakFailure)),
-            _ => (Mode::Write, BudgetKinds::NONE),
-        };
-        self.trace.events.push(Event::of(thread.id));
-        let event = &mut self.trace.events[step as usize];
-        event.costly_alts = costly_alts;
-        event.previous_enabled = true;
-        event.accesses[0] = Access::new(op.object, mode);
-        event.full_mode = mode;
-        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
-        thread.spin.remember(&note, step, (0, 0), spin::is_known(op.kind, event));
-        self.notes.push(note);
     }
 
     /// Gates open when a step changes what their threads wait for.

@@ -16,6 +16,7 @@ mod intentions;
 mod os_thread;
 pub mod outcome;
 mod panics;
+mod passing;
 pub mod places;
 mod run;
 pub(crate) mod signal_stack;
