@@ -36,9 +36,13 @@ impl World {
         goes_on
     }
 
-    /// Guides see every step, debuggers stop at each, and reports want to know which were needed.
+    /// Guides see every step, debuggers stop at each, reports want to know which were needed, and
+    /// whoever looks for names wants to know where each of them stands.
     fn is_watched(&self) -> bool {
-        self.guide.is_some() || self.backend == Backend::OsThreads || self.keep_needed
+        self.guide.is_some()
+            || self.backend == Backend::OsThreads
+            || self.keep_needed
+            || self.places.is_some()
     }
 
     /// It does.
