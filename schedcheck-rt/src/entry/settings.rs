@@ -21,6 +21,8 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) budget: Budget,
     pub(super) expect: Option<String>,
+    /// Look for data races on plain memory.
+    pub(super) races: bool,
     /// Every thread of the test on a thread of the system of its own.
     pub(super) os_threads: bool,
 }
@@ -37,6 +39,7 @@ impl Default for Settings {
             seed: 0,
             budget: Budget::default(),
             expect: None,
+            races: false,
             os_threads: false,
         }
     }
@@ -48,6 +51,9 @@ impl Settings {
         let mut execution = Execution::new(test, self.max_steps);
         if self.os_threads {
             execution.use_os_threads();
+        }
+        if self.races {
+            execution.detect_races();
         }
         execution
     }
@@ -88,7 +94,8 @@ impl Settings {
             "weak-cas" => self.budget.weak_failures = parse(name, value)?,
             "expect" => self.expect = Some(value.to_owned()),
             "os-threads" => self.os_threads = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
-            "method" | "var" | "races" => {}
+            "races" => self.races = on_or_off(value).ok_or_else(|| bad_option(name, value))?,
+            "method" | "var" => {}
             _ => return Err(bad_option(name, value)),
         }
         Ok(())
@@ -109,6 +116,14 @@ fn yes_or_no(word: &str) -> Option<bool> {
     match word {
         "yes" | "true" => Some(true),
         "no" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+fn on_or_off(word: &str) -> Option<bool> {
+    match word {
+        "on" | "true" => Some(true),
+        "off" | "false" => Some(false),
         _ => None,
     }
 }

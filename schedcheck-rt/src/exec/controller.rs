@@ -6,6 +6,7 @@
 //! up to its next announcement.
 
 use super::addresses::AddressTable;
+use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
 use super::heap::Heap;
 use super::image::Image;
@@ -16,6 +17,7 @@ use super::switch::{Backend, Exit};
 use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
+use crate::races::Detector;
 use crate::search::step::{
     Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
     Pending, ReadsWhen, StepIndex, ThreadId, Trace,
@@ -109,6 +111,11 @@ pub(crate) struct World {
     pub(crate) compares_stacks: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
+    /// Looks for data races, if it is asked to.
+    pub(crate) races: Option<Box<Detector>>,
+    /// The one that ended this execution.
+    pub(crate) race: Option<FoundRace>,
+    pub(crate) race_memory: RaceMemory,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -151,6 +158,9 @@ impl World {
             gated: 0,
             compares_stacks: false,
             spin_bound_reached: false,
+            races: None,
+            race: None,
+            race_memory: RaceMemory::default(),
             in_user: false,
         }
     }
@@ -180,6 +190,7 @@ impl World {
         self.alt = Alt::DEFAULT;
         self.forced = false;
         self.previous_enabled = false;
+        self.begin_races();
     }
 
     /// The decisions this execution was to follow.
@@ -445,6 +456,9 @@ impl World {
         let mut applied = self.objects.apply(moment, &op);
         if opened != NO_STEP {
             applied = applied.after_gate(opened);
+        }
+        if let Some(races) = &mut self.races {
+            races.step(self.current, moment, &op, &applied);
         }
         let event = Event {
             thread: id,

@@ -5,8 +5,10 @@
 
 mod addresses;
 mod baton;
+mod call_stack;
 mod controller;
 mod coroutine;
+mod data_race;
 mod deadlock;
 mod debug;
 mod futex;
@@ -201,6 +203,9 @@ impl Active {
             let spawned_by = world.trace.events.len() as u32 - 1;
             let slot = world.add_thread(name, body, site);
             world.threads[slot].op.arg = spawned_by;
+            if let Some(races) = &mut world.races {
+                races.spawned(world.current, slot);
+            }
             slot
         })
     }

@@ -16,7 +16,9 @@ mod park;
 mod rwlock;
 
 pub(crate) use barrier::LEADER;
-pub(crate) use channel::{DISCONNECTED, GAVE_UP, NOT_NOW, UNBOUNDED, pending_accesses as channel_accesses};
+pub(crate) use channel::{
+    DISCONNECTED, GAVE_UP, NOT_NOW, PASSED_ON, UNBOUNDED, pending_accesses as channel_accesses,
+};
 pub(crate) use condvar::TIMED_OUT;
 pub(crate) use mutex::WOULD_BLOCK;
 pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED, pending_accesses as once_accesses};
