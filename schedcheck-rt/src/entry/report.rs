@@ -99,7 +99,17 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
             let (waiting, alive) = (view.blocked.len(), view.threads.len());
             match deadlock.cycle.len() {
                 0 => format!("deadlock: {waiting} of {alive} threads are blocked forever"),
-                1 => "deadlock: a thread waits for itself".to_owned(),
+                1 => {
+                    let own =
+                        view.blocked.iter().find(|own| view.threads[own.thread].id == deadlock.cycle[0]);
+                    own.map_or_else(String::new, |own| {
+                        let name = &view.threads[own.thread].name;
+                        format!(
+                            "deadlock: a thread waits for itself: '{name}' cannot {} {}, which it holds already",
+                            own.op, own.object
+                        )
+                    })
+                }
                 n => format!("deadlock: {n} threads wait for each other in a cycle"),
             }
         }

@@ -486,6 +486,9 @@ impl World {
             self.threads[self.current].sleeps_after_end += 1;
         }
         self.announce_change(step);
+        if let Some(misuse) = self.objects.misuse() {
+            super::misuse::end(self, misuse);
+        }
         if let Some(guide) = self.guide {
             // SAFETY: as in `ask`.
             unsafe { (*guide).executed(step, &event) };

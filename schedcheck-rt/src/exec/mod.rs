@@ -14,6 +14,7 @@ mod debug;
 mod futex;
 pub(crate) mod heap;
 mod image;
+mod misuse;
 mod os_thread;
 pub mod outcome;
 mod panics;
@@ -106,6 +107,9 @@ impl Active {
             self.suspend();
         }
         let applied = self.world().execute();
+        if self.world().over {
+            self.suspend();
+        }
         self.world().in_user = true;
         applied
     }

@@ -33,6 +33,11 @@ impl Area {
         (offset < self.length).then(|| unsafe { self.cells.add(offset / GRAIN) })
     }
 
+    /// How many cells there are from that of `address` on.
+    fn cells_from(&self, address: usize) -> usize {
+        (self.length - (address - self.start)).div_ceil(GRAIN)
+    }
+
     fn forget(&self) {
         if !self.cells.is_null() {
             let bytes = self.length.div_ceil(GRAIN) * size_of::<Cell>();
@@ -101,6 +106,17 @@ impl Areas {
         self.others.iter().find_map(|area| area.cell(address))
     }
 
+    /// The cell of `address` and the number of those that follow it, with itself.
+    #[inline]
+    pub(crate) fn cells(&mut self, address: usize) -> Option<(*mut Cell, usize)> {
+        let cell = self.cell(address)?;
+        let all = [&self.stack].into_iter().chain(&self.others);
+        let area = all.into_iter().find(|area| area.cell(address).is_some());
+        let region = address.wrapping_sub(self.heap.start) / self.heap.region;
+        let area = area.or_else(|| self.regions.get(region))?;
+        Some((cell, area.cells_from(address)))
+    }
+
     #[inline]
     fn heap_cell(&mut self, region: usize, address: usize) -> Option<*mut Cell> {
         if self.regions[region].length == 0 {
@@ -156,5 +172,7 @@ mod tests {
         assert_ne!(cell(1 << 44), cell((1 << 44) + (1 << 20)));
         assert_eq!(cell((1 << 44) + (4 << 20)), None, "behind the heap");
         assert_eq!(cell(0), None);
+        assert_eq!(areas.cells(0x10_0ff1).map(|(_, count)| count), Some(2));
+        assert_eq!(areas.cells((2 << 20) + (1 << 44)).map(|(_, count)| count), Some((1 << 20) / 8));
     }
 }

@@ -74,7 +74,8 @@ impl Entry {
             && self.time == new.time
             && new.bytes & !self.bytes == 0
             && self.touch.covers(new.touch)
-            && !matches!(self.touch, Touch::Free)
+            // After the end of memory nothing is redundant, and its end never is.
+            && !matches!((self.touch, new.touch), (Touch::Free, _) | (_, Touch::Free))
     }
 
     fn happened_before(&self, thread: u16, clock: &VectorClock) -> bool {
@@ -146,17 +147,57 @@ impl Cell {
 
     /// Notes the access `new` of a thread with this clock. If it races with an earlier one, or comes after the end of
     /// the memory, that one is the answer.
+    #[inline]
     pub(crate) fn note(
         &mut self,
         generation: u32,
-        new: Entry,
+        new: &Entry,
         clock: &VectorClock,
         overflow: &mut Overflow,
     ) -> Option<Entry> {
         if self.generation != generation {
-            *self = Cell { generation, more: 0, entries: [new, Entry::NONE] };
+            *self = Cell { generation, more: 0, entries: [*new, Entry::NONE] };
             return None;
         }
+        if self.note_among_own(new) {
+            return None;
+        }
+        self.note_among_others(new, clock, overflow)
+    }
+
+    /// Notes an access to memory that no other thread has accessed, which cannot race: most memory is of this kind.
+    #[inline]
+    fn note_among_own(&mut self, new: &Entry) -> bool {
+        let [first, second] = &mut self.entries;
+        let is_own = |entry: &Entry| {
+            entry.bytes == 0 || entry.thread == new.thread && !matches!(entry.touch, Touch::Free)
+        };
+        if self.more != 0 || !is_own(first) || !is_own(second) {
+            return false;
+        }
+        if first.is_as_good_as(new) {
+            return true;
+        }
+        for entry in [&mut *first, &mut *second] {
+            if new.touch.covers(entry.touch) {
+                entry.bytes &= !new.bytes;
+            }
+        }
+        let place = match (first.bytes, second.bytes) {
+            (0, _) => first,
+            (_, 0) => second,
+            _ => return false,
+        };
+        *place = *new;
+        true
+    }
+
+    fn note_among_others(
+        &mut self,
+        new: &Entry,
+        clock: &VectorClock,
+        overflow: &mut Overflow,
+    ) -> Option<Entry> {
         let all = self.entries.iter().chain(self.further(overflow));
         let mut here = all.filter(|entry| entry.bytes & new.bytes != 0);
         let race = here.find(|entry| {
@@ -180,13 +221,13 @@ impl Cell {
             }
         }
         match free {
-            Some(at) if at < INLINE => self.entries[at] = new,
-            Some(at) => more[at - INLINE] = new,
+            Some(at) if at < INLINE => self.entries[at] = *new,
+            Some(at) => more[at - INLINE] = *new,
             None => {
                 if self.more == 0 {
                     self.more = overflow.take() as u32;
                 }
-                overflow.lists[self.more as usize - 1].push(new);
+                overflow.lists[self.more as usize - 1].push(*new);
             }
         }
         None
@@ -230,7 +271,7 @@ mod tests {
         let (mut cell, mut overflow) = (Cell::EMPTY, Overflow::default());
         let clock = VectorClock::default();
         let mut note = |thread, bytes| {
-            cell.note(1, entry(thread, 1, bytes, Touch::Write), &clock, &mut overflow).is_some()
+            cell.note(1, &entry(thread, 1, bytes, Touch::Write), &clock, &mut overflow).is_some()
         };
         assert!(!note(0, 0x0f));
         assert!(!note(1, 0xf0));
@@ -243,16 +284,16 @@ mod tests {
         let mut clock = VectorClock::default();
         for thread in 0..10 {
             let read = entry(thread, 1, 0xff, Touch::Read);
-            assert_eq!(cell.note(1, read, &clock, &mut overflow), None);
+            assert_eq!(cell.note(1, &read, &clock, &mut overflow), None);
         }
         for thread in 0..9 {
             clock.set(thread, 1);
         }
         let write = entry(10, 1, 0xff, Touch::Write);
-        let race = cell.note(1, write, &clock, &mut overflow);
+        let race = cell.note(1, &write, &clock, &mut overflow);
         assert_eq!(race.map(|earlier| earlier.thread), Some(9));
         clock.set(9, 1);
-        assert_eq!(cell.note(1, write, &clock, &mut overflow), None);
+        assert_eq!(cell.note(1, &write, &clock, &mut overflow), None);
         assert!(cell.knows(1, &entry(10, 1, 0x01, Touch::AtomicRead)));
         assert!(!cell.knows(2, &write), "another execution remembers nothing");
     }
@@ -261,12 +302,12 @@ mod tests {
     fn memory_that_was_freed_may_not_be_accessed_in_any_order() {
         let (mut cell, mut overflow) = (Cell::EMPTY, Overflow::default());
         let clock = VectorClock::default();
-        cell.note(1, entry(0, 1, 0xff, Touch::Free), &clock, &mut overflow);
+        cell.note(1, &entry(0, 1, 0xff, Touch::Free), &clock, &mut overflow);
         assert!(!cell.knows(1, &entry(0, 1, 0x01, Touch::Read)), "not even at the same time");
-        let after = cell.note(1, entry(0, 2, 0x01, Touch::Read), &clock, &mut overflow);
+        let after = cell.note(1, &entry(0, 2, 0x01, Touch::Read), &clock, &mut overflow);
         assert_eq!(after.map(|earlier| earlier.touch), Some(Touch::Free));
         cell.forget();
-        assert_eq!(cell.note(1, entry(1, 2, 0x01, Touch::Read), &clock, &mut overflow), None);
+        assert_eq!(cell.note(1, &entry(1, 2, 0x01, Touch::Read), &clock, &mut overflow), None);
     }
 
     #[test]
@@ -275,7 +316,7 @@ mod tests {
         let clock = VectorClock::default();
         let mut is_new_before = |time, touch| {
             let is_new = cell.is_new_atomic(1, 0xff, &overflow);
-            assert_eq!(cell.note(1, entry(0, time, 0xff, touch), &clock, &mut overflow), None);
+            assert_eq!(cell.note(1, &entry(0, time, 0xff, touch), &clock, &mut overflow), None);
             is_new
         };
         assert!(is_new_before(1, Touch::AtomicWrite), "nothing was known of it");

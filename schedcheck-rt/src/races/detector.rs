@@ -219,24 +219,35 @@ impl Detector {
         let end = address.saturating_add(size);
         let mut at = address;
         while at < end {
-            let next = (at & !(GRAIN - 1)).saturating_add(GRAIN).min(end);
-            let Some(cell) = self.areas.cell(at) else {
-                at = next;
+            let Some((mut cell, mut count)) = self.areas.cells(at) else {
+                // What is watched lies far apart: nothing begins or ends in the middle.
+                self.areas.cell(end - 1)?;
+                at = at.saturating_add(GRAIN) & !(GRAIN - 1);
                 continue;
             };
-            let new = self.entry(bytes(at % GRAIN, next - at), touch, place);
             let clock = self.clocks.clock(self.thread);
-            // SAFETY: as in `knows`.
-            let race = unsafe { (*cell).note(self.generation, new, clock, &mut self.overflow) };
-            if let Some(earlier) = race {
-                let shared = (earlier.bytes & new.bytes).trailing_zeros() as usize;
-                let address = (at & !(GRAIN - 1)) + shared;
-                let later = Side { size, ..self.side(&new) };
-                return Some(Race { address, earlier: self.side(&earlier), later });
+            while at < end && count > 0 {
+                let next = (at & !(GRAIN - 1)).saturating_add(GRAIN).min(end);
+                let new = self.entry(bytes(at % GRAIN, next - at), touch, place);
+                // SAFETY: as in `knows`; the area has `count` more cells from here on.
+                let race = unsafe { (*cell).note(self.generation, &new, clock, &mut self.overflow) };
+                if let Some(earlier) = race {
+                    return Some(self.race(at, size, &earlier, &new));
+                }
+                // SAFETY: as above, or one behind the last.
+                cell = unsafe { cell.add(1) };
+                count -= 1;
+                at = next;
             }
-            at = next;
         }
         None
+    }
+
+    #[cold]
+    fn race(&self, at: usize, size: usize, earlier: &Entry, later: &Entry) -> Race {
+        let shared = (earlier.bytes & later.bytes).trailing_zeros() as usize;
+        let address = (at & !(GRAIN - 1)) + shared;
+        Race { address, earlier: self.side(earlier), later: Side { size, ..self.side(later) } }
     }
 
     fn side(&self, entry: &Entry) -> Side {
@@ -253,11 +264,10 @@ impl Detector {
 
     /// Memory was allocated: whoever used it before has nothing to do with its new life.
     pub(crate) fn allocated(&mut self, address: usize, size: usize) {
-        for at in (address..address + size).step_by(GRAIN) {
-            if let Some(cell) = self.areas.cell(at) {
-                // SAFETY: as in `knows`.
-                unsafe { (*cell).forget() };
-            }
+        let Some((first, count)) = self.areas.cells(address) else { return };
+        for at in 0..size.div_ceil(GRAIN).min(count) {
+            // SAFETY: as in `note`.
+            unsafe { (*first.add(at)).forget() };
         }
     }
 
