@@ -14,13 +14,12 @@ impl Call {
     /// Whether it is neither std's nor ours.
     fn is_of_user(&self) -> bool {
         let (file, ..) = &self.place;
-        let own = ["schedcheck_rt::", "<schedcheck_rt::", "corosensei::"];
+        let own = ["schedcheck_rt::", "<schedcheck_rt::"];
         !file.starts_with("/rustc/")
             && !file.contains("/library/std/src/")
             && !file.contains("/library/core/src/")
             && !file.contains("/library/alloc/src/")
             && !file.contains("engine/src/")
-            && !file.contains("/corosensei-")
             && !own.iter().any(|prefix| self.function.starts_with(prefix))
     }
 }
@@ -28,8 +27,8 @@ impl Call {
 /// The calls of user code, innermost first. Calls of std within them are left out.
 pub(super) fn calls_of_user(stack: &Backtrace) -> Vec<Call> {
     let mut calls = parse(&stack.to_string());
-    // What called the body of the test is of no interest.
-    let end = calls.iter().position(|call| call.function.contains("__rust_begin_short_backtrace"));
+    // Below the thread's first frame is the engine, which has nothing to do with the user's calls.
+    let end = calls.iter().position(|call| call.place.0.contains("/corosensei-"));
     calls.truncate(end.unwrap_or(calls.len()));
     calls.retain(Call::is_of_user);
     calls

@@ -116,6 +116,8 @@ pub(crate) struct World {
     /// The one that ended this execution.
     pub(crate) race: Option<FoundRace>,
     pub(crate) race_memory: RaceMemory,
+    /// A facade uses memory for itself.
+    pub(crate) unwatched: bool,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -161,6 +163,7 @@ impl World {
             races: None,
             race: None,
             race_memory: RaceMemory::default(),
+            unwatched: false,
             in_user: false,
         }
     }

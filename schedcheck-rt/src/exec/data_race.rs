@@ -59,12 +59,21 @@ impl World {
 }
 
 impl Active {
+    /// Runs code of a facade that uses memory of the execution as if it were the engine's: what threads share there is not
+    /// the program's.
+    pub(crate) fn unwatched<R>(&self, section: impl FnOnce() -> R) -> R {
+        let before = std::mem::replace(&mut self.world().unwatched, true);
+        let result = section();
+        self.world().unwatched = before;
+        result
+    }
+
     /// User code accesses memory, at a place of the program.
     #[inline]
     pub(crate) fn touch(&self, address: usize, size: usize, touch: Touch, caller: usize) {
         let world = self.world();
-        if let (true, Some(races)) = (world.in_user, &mut world.races)
-            && !races.knows(address, size, touch)
+        if let (true, Some(races)) = (world.in_user & !world.unwatched, &mut world.races)
+            && !races.touch_own(address, size, touch, caller as u32)
         {
             self.note((address, size), touch, caller as u32);
         }

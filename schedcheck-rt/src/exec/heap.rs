@@ -273,13 +273,6 @@ pub(crate) fn free(block: *mut u8) {
     world.in_user = before;
 }
 
-/// The first bytes of a new block were written on behalf of user code.
-pub(crate) fn filled(block: *mut u8, size: usize) {
-    if let Some(active) = active() {
-        active.touch(block.addr(), size, Touch::Write, 0);
-    }
-}
-
 /// The usable size of a block of the heap.
 pub(crate) fn size_of_block(block: *mut u8) -> Option<usize> {
     if !contains(block.addr()) {

@@ -84,7 +84,6 @@ extern "C" fn realloc_from(pointer: *mut c_void, size: usize, caller: usize) -> 
     if !grown.is_null() {
         // SAFETY: both blocks have at least `old` bytes and do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), grown.cast(), old) };
-        heap::filled(grown.cast(), old);
         heap::free(pointer.cast());
     }
     grown

@@ -123,13 +123,6 @@ impl Cell {
     #[cfg(test)]
     const EMPTY: Cell = Cell { generation: 0, more: 0, entries: [Entry::NONE; INLINE] };
 
-    /// Whether an access adds nothing to what is remembered.
-    #[inline]
-    pub(crate) fn knows(&self, generation: u32, new: &Entry) -> bool {
-        self.generation == generation
-            && (self.entries[0].is_as_good_as(new) || self.entries[1].is_as_good_as(new))
-    }
-
     fn further<'a>(&self, overflow: &'a Overflow) -> &'a [Entry] {
         match self.more {
             0 => &[],
@@ -155,19 +148,20 @@ impl Cell {
         clock: &VectorClock,
         overflow: &mut Overflow,
     ) -> Option<Entry> {
-        if self.generation != generation {
-            *self = Cell { generation, more: 0, entries: [*new, Entry::NONE] };
-            return None;
-        }
-        if self.note_among_own(new) {
+        if self.note_among_own(generation, new) {
             return None;
         }
         self.note_among_others(new, clock, overflow)
     }
 
-    /// Notes an access to memory that no other thread has accessed, which cannot race: most memory is of this kind.
+    /// Notes an access to memory that no other thread has accessed, which cannot race; false if others have. Most memory is
+    /// of this kind.
     #[inline]
-    fn note_among_own(&mut self, new: &Entry) -> bool {
+    pub(crate) fn note_among_own(&mut self, generation: u32, new: &Entry) -> bool {
+        if self.generation != generation {
+            *self = Cell { generation, more: 0, entries: [*new, Entry::NONE] };
+            return true;
+        }
         let [first, second] = &mut self.entries;
         let is_own = |entry: &Entry| {
             entry.bytes == 0 || entry.thread == new.thread && !matches!(entry.touch, Touch::Free)
@@ -294,8 +288,9 @@ mod tests {
         assert_eq!(race.map(|earlier| earlier.thread), Some(9));
         clock.set(9, 1);
         assert_eq!(cell.note(1, &write, &clock, &mut overflow), None);
-        assert!(cell.knows(1, &entry(10, 1, 0x01, Touch::AtomicRead)));
-        assert!(!cell.knows(2, &write), "another execution remembers nothing");
+        let other = entry(11, 1, 0xff, Touch::Write);
+        assert!(!cell.note_among_own(1, &other));
+        assert!(cell.note_among_own(2, &other), "another execution remembers nothing");
     }
 
     #[test]
@@ -303,7 +298,7 @@ mod tests {
         let (mut cell, mut overflow) = (Cell::EMPTY, Overflow::default());
         let clock = VectorClock::default();
         cell.note(1, &entry(0, 1, 0xff, Touch::Free), &clock, &mut overflow);
-        assert!(!cell.knows(1, &entry(0, 1, 0x01, Touch::Read)), "not even at the same time");
+        assert!(!cell.note_among_own(1, &entry(0, 1, 0x01, Touch::Read)), "not even at the same time");
         let after = cell.note(1, &entry(0, 2, 0x01, Touch::Read), &clock, &mut overflow);
         assert_eq!(after.map(|earlier| earlier.touch), Some(Touch::Free));
         cell.forget();

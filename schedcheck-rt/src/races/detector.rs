@@ -180,24 +180,51 @@ impl Detector {
         }
     }
 
-    /// Whether an access of the running thread says nothing that is not known: the usual case.
+    /// The running thread accesses memory, as it does most of the time: memory that no other thread accesses. If others do,
+    /// the answer is false, and [`Detector::touch`] has to be told.
     #[inline]
-    pub(crate) fn knows(&mut self, address: usize, size: usize, touch: Touch) -> bool {
+    pub(crate) fn touch_own(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> bool {
         let within = address % GRAIN;
         if within + size > GRAIN || self.sought.is_some() {
-            return false;
+            return self.touch_own_range(address, size, touch, place);
         }
         let Some(cell) = self.areas.cell(address) else { return true };
-        let new = self.entry(bytes(within, size), touch, 0);
+        let new = self.entry(bytes(within, size), touch, place);
         // SAFETY: the cell of a watched address; nobody else uses cells meanwhile.
-        unsafe { (*cell).knows(self.generation, &new) }
+        unsafe { (*cell).note_among_own(self.generation, &new) }
+    }
+
+    fn touch_own_range(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> bool {
+        let end = address.saturating_add(size);
+        // An access may be noted twice, here and in `touch`, if it meets another thread's on its way; an end may not.
+        if self.sought.is_some() || size == 0 || touch == Touch::Free {
+            return size == 0;
+        }
+        let (Some(mut cell), Some(last)) = (self.areas.cell(address), self.areas.cell(end - 1)) else {
+            return false;
+        };
+        let between = (end - 1) / GRAIN - address / GRAIN;
+        if last != cell.wrapping_add(between) {
+            return false;
+        }
+        let mut new = self.entry(0, touch, place);
+        let mut at = address;
+        while at < end {
+            let next = ((at & !(GRAIN - 1)) + GRAIN).min(end);
+            new.bytes = bytes(at % GRAIN, next - at);
+            // SAFETY: as above; first and last cell are in the same area.
+            if unsafe { !(*cell).note_among_own(self.generation, &new) } {
+                return false;
+            }
+            // SAFETY: within the area, or one behind its last cell.
+            cell = unsafe { cell.add(1) };
+            at = next;
+        }
+        true
     }
 
     /// The running thread accesses memory.
     pub(crate) fn touch(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
-        if self.knows(address, size, touch) {
-            return None;
-        }
         self.note(address, size, touch, place)
     }
 
@@ -210,7 +237,7 @@ impl Detector {
     fn is_new_atomic(&mut self, address: usize, size: usize) -> bool {
         let Some(cell) = self.areas.cell(address) else { return false };
         let bytes = bytes(address % GRAIN, size.min(GRAIN - address % GRAIN));
-        // SAFETY: as in `knows`.
+        // SAFETY: as in `touch_own`.
         unsafe { (*cell).is_new_atomic(self.generation, bytes, &self.overflow) }
     }
 
@@ -229,7 +256,7 @@ impl Detector {
             while at < end && count > 0 {
                 let next = (at & !(GRAIN - 1)).saturating_add(GRAIN).min(end);
                 let new = self.entry(bytes(at % GRAIN, next - at), touch, place);
-                // SAFETY: as in `knows`; the area has `count` more cells from here on.
+                // SAFETY: as in `touch_own`; the area has `count` more cells from here on.
                 let race = unsafe { (*cell).note(self.generation, &new, clock, &mut self.overflow) };
                 if let Some(earlier) = race {
                     return Some(self.race(at, size, &earlier, &new));

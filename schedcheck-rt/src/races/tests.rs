@@ -130,7 +130,8 @@ impl Bench {
             Action::Plain { touch, at, size } => {
                 // A thread accesses memory only when it has its turn.
                 self.step(thread, Kind::Yield, ObjectId::NONE);
-                return self.detector.touch(BASE + at, size, touch, 0).is_some();
+                return !self.detector.touch_own(BASE + at, size, touch, 0)
+                    && self.detector.touch(BASE + at, size, touch, 0).is_some();
             }
             Action::Load { atomic: number, order } => {
                 self.step(thread, Kind::Load, atomic(number));
@@ -231,6 +232,27 @@ fn the_side_that_is_sought_is_met_in_the_same_execution_again() {
         race = bench.detector.touch(BASE + 8, 1, Touch::Read, 3);
     }
     assert_eq!(met, [false, false, false, true]);
+}
+
+#[test]
+fn the_end_of_memory_that_others_used_in_part_is_noted_once() {
+    let mut bench = Bench::new();
+    bench.begin(1);
+    bench.act(0, Action::Spawn { child: 1 });
+    assert_eq!(bench.detector.touch(BASE, 32, Touch::Write, 0), None);
+    bench.step(1, Kind::Begin, ObjectId::NONE);
+    assert_eq!(
+        bench.detector.touch(BASE + 24, 8, Touch::AtomicRead, 0).map(|race| race.earlier.thread),
+        Some(0)
+    );
+    bench.begin(2);
+    bench.act(0, Action::Spawn { child: 1 });
+    bench.step(1, Kind::Begin, ObjectId::NONE);
+    assert!(bench.detector.touch_own(BASE + 24, 8, Touch::Write, 0));
+    bench.act(0, Action::Join { child: 1 });
+    assert!(bench.detector.touch_own(BASE, 16, Touch::Write, 0));
+    assert!(!bench.detector.touch_own(BASE, 32, Touch::Free, 0));
+    assert_eq!(bench.detector.touch(BASE, 32, Touch::Free, 0), None);
 }
 
 #[test]

@@ -33,14 +33,25 @@ struct Started(UnsafeCell<Vec<usize>>);
 impl Started {
     #[inline(never)]
     fn push(&self, slot: usize) {
+        let active = active().expect("a controlled thread starts in an execution");
         // SAFETY: only the thread whose turn it is gets here.
-        unsafe { (*self.0.get()).push(slot) };
+        active.unwatched(|| unsafe { (*self.0.get()).push(slot) });
     }
 
     #[inline(never)]
     fn get(&self, index: usize) -> Option<usize> {
         // SAFETY: as above.
         unsafe { (&*self.0.get()).get(index).copied() }
+    }
+}
+
+impl Drop for Started {
+    #[inline(never)]
+    fn drop(&mut self) {
+        let list = std::mem::take(self.0.get_mut());
+        if let Some(active) = active() {
+            active.unwatched(|| drop(list));
+        }
     }
 }
 
