@@ -48,6 +48,9 @@ pub enum ExpectedError {
     /// The user pressed Ctrl-C while something was being prepared.
     #[error("interrupted before any test was explored")]
     Interrupted,
+    /// A test process would not do what it was asked to, for example because of an attribute's argument.
+    #[error("`{test}` cannot be explored: {message}")]
+    Refused { test: String, message: String },
     #[error("the debugger ended before the test did")]
     DebuggerEnded,
 }
@@ -69,6 +72,7 @@ impl ExpectedError {
             | Self::NotUtf8 { .. }
             | Self::Io(_)
             | Self::CargoConfig(_)
+            | Self::Refused { .. }
             | Self::BadSetup(_) => ExitCode::BadSetup,
         }
     }

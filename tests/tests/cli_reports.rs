@@ -21,14 +21,26 @@ fn passes_say_what_was_covered() {
     assert_eq!(output.stdout, "");
 }
 
-#[test]
-fn a_deadlock_reads_like_an_error_of_rustc() {
-    snapshot("deadlock", &canned(&["deadlocks"], 100).own_stderr());
+/// Every way to fail has a form of its own.
+macro_rules! forms {
+    ($($test:ident: $canned:literal => $code:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            snapshot(stringify!($test), &canned(&[$canned], $code).own_stderr());
+        })*
+    };
 }
 
-#[test]
-fn a_panic_shows_its_own_text_and_output() {
-    snapshot("panic", &canned(&["panics"], 100).own_stderr());
+forms! {
+    deadlock: "deadlocks" => 100,
+    lost_wakeup: "loses_a_wakeup" => 100,
+    panic: "panics" => 100,
+    livelock: "goes_round" => 100,
+    data_race: "races" => 100,
+    misuse: "misuses" => 100,
+    crash: "crashes" => 100,
+    nondeterminism: "is_nondeterministic" => 6,
+    refused: "is_refused" => 96,
 }
 
 #[test]

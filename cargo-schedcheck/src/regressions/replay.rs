@@ -6,13 +6,13 @@ use crate::build::{TestBinary, target_args};
 use crate::cli::{CargoOpts, ExploreOpts, ReplayArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
-use crate::reports::Event;
 use crate::reports::event::{RunStarted, Summary, TestResult};
+use crate::reports::{Event, Reports, Sink, Volume};
 use crate::run::explore::{Verdict, attend};
 use crate::run::request::Request;
 use crate::run::session::{Session, as_typed, replay_command};
 use crate::run::wire::{Finished, Outcome};
-use crate::run::{self, session, utf8};
+use crate::run::{session, utf8};
 
 /// A single execution needs a fraction of this, unless it hangs in code that we do not control.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,7 +38,8 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         .record(&work.join("record"));
 
     let everything = args.trace || cargo.verbose > 0;
-    let mut sink = run::sink(&args.output, cargo.quiet, everything);
+    let volume = Volume { quiet: cargo.quiet, everything };
+    let mut sink = Reports::new(&args.output, volume, session.project.root());
     let started = RunStarted { tests: 1, binaries: 1, limits: session.settings.general(), replay: true };
     let start = std::time::Instant::now();
     sink.event(&Event::RunStarted(&started))?;

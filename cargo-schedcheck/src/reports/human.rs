@@ -3,6 +3,7 @@ use std::io;
 
 use clap_cargo::style;
 
+use super::diagnostic::Look;
 use super::event::{Summary, TestId, TestResult};
 use super::progress::Terminal;
 use super::{Event, Sink, diagnostic};
@@ -60,7 +61,8 @@ impl Human {
         let elapsed = seconds(finished.elapsed_ms);
         self.terminal.status(verb, color, format_args!("[{elapsed:>8}, {amount}, {how}] {}", result.id));
         if result.failed() {
-            self.terminal.text(&diagnostic::render(result, terminal_width(), self.verbose));
+            let look = Look { width: terminal_width(), everything: self.verbose, styled: true };
+            self.terminal.text(&diagnostic::render(result, look));
             return;
         }
         self.terminal.text(&format!("{:>12} {}", "", covered(finished)));

@@ -1,12 +1,19 @@
 //! The failing schedule as a table: one row per step, one column per thread.
-use crate::run::wire::{Blocked, Finished, Location, Step};
+use super::forms::place;
+use super::lasso::Lasso;
+use super::story::word;
+use crate::run::wire::{Access, Blocked, Finished, Location, Outcome, Step};
 
 /// Rows shown unless everything is asked for.
 const ROWS: usize = 40;
 /// Steps that only concern their own thread: folded unless everything is asked for.
 const LOCAL: [&str; 2] = ["begin", "end"];
+/// Counting references matters only where something else looks at the count.
+const COUNTING: [&str; 2] = ["count_up", "count_down"];
 /// A column narrower than this says nothing.
 const NARROWEST: usize = 14;
+/// In place of a thread: the row belongs to no column.
+const EVERYBODY: usize = usize::MAX;
 /// Width of the step number and the preemption mark.
 const MARGIN: usize = 8;
 /// Between two columns.
@@ -29,30 +36,57 @@ pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
         table.push_str(&format!("  … {hidden} earlier steps; `replay --trace` shows them\n"));
     }
     for row in rows {
+        let mark = if row.preemption { "⇄" } else { "" };
+        if row.thread == EVERYBODY {
+            table.push_str(&format!("{:>5}   {}\n", row.step, row.text));
+            continue;
+        }
         let cells = columns.iter().map(|column| match column.thread == row.thread {
             true => (row.text.as_str(), column.width),
             false => ("", column.width),
         });
-        let mark = if row.preemption { "⇄" } else { "" };
         push_line(&mut table, &row.step, mark, cells);
     }
     table
 }
 
 fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
+    let lasso = Lasso::of(finished).filter(|_| finished.outcome == Outcome::Livelock && !everything);
+    let end = lasso.map_or(finished.trace.len(), |lasso| lasso.start + lasso.length);
     let mut rows: Vec<Row> = Vec::new();
     // A folded step hands its preemption on to the next one shown.
     let mut preempted = false;
-    for step in &finished.trace {
+    for (at, step) in finished.trace[..end].iter().enumerate() {
+        if lasso.is_some_and(|lasso| lasso.start == at) {
+            rows.push(Row::remark("┌── from here on the same round repeats for ever"));
+        }
         preempted |= step.preemption;
-        if everything || !LOCAL.contains(&step.op.as_str()) {
+        if everything || !is_folded(finished, step) {
             rows.push(Row { preemption: preempted, ..Row::of_step(step) });
             preempted = false;
         }
+        let racing = finished.accesses.iter().enumerate();
+        for (number, access) in racing.filter(|(_, access)| access.step == Some(step.step)) {
+            rows.push(Row { preemption: preempted, ..Row::of_access(number + 1, access) });
+            preempted = false;
+        }
+    }
+    if let Some(lasso) = lasso {
+        let back = finished.trace[lasso.start].step;
+        rows.push(Row::remark(&format!("└── back to step {back}")));
     }
     let after = finished.trace.last().map_or(0, |step| step.step) + 1;
     rows.extend(finished.blocked.iter().map(|blocked| Row::of_blocked(blocked, after)));
     rows
+}
+
+fn is_folded(finished: &Finished, step: &Step) -> bool {
+    let op = word(&step.op);
+    let only_counted = || {
+        let mut on_object = finished.trace.iter().filter(|other| other.object == step.object);
+        on_object.all(|other| COUNTING.contains(&word(&other.op)))
+    };
+    LOCAL.contains(&op) || (COUNTING.contains(&op) && only_counted())
 }
 
 struct Row {
@@ -63,22 +97,49 @@ struct Row {
 }
 
 impl Row {
+    /// A line across all columns.
+    fn remark(text: &str) -> Self {
+        Self { step: String::new(), thread: EVERYBODY, preemption: false, text: text.to_owned() }
+    }
+
     fn of_step(step: &Step) -> Self {
-        let mut text = operation(&step.op, step.object.as_deref(), step.site.as_ref());
-        if let Some(note) = &step.note {
+        let mut text = describe(&step.op, step.object.as_deref(), step.site.as_ref());
+        if let Some(note) = step.note.as_deref().or_else(|| unusual(&step.alt)) {
             text.push_str(&format!(" ({note})"));
         }
         Self { step: step.step.to_string(), thread: step.thread, preemption: step.preemption, text }
     }
 
+    fn of_access(number: usize, access: &Access) -> Self {
+        let text = format!("({number}) {}", describe(&access.op, None, access.site.as_ref()));
+        Self { step: String::new(), thread: access.thread, preemption: false, text }
+    }
+
     fn of_blocked(blocked: &Blocked, step: u64) -> Self {
-        let text = operation(&blocked.op, blocked.object.as_deref(), blocked.site.as_ref());
+        // The second half of an operation, as the engine sees it, is the whole one for people.
+        let op = match word(&blocked.op) {
+            "wake" => "wait",
+            "barrier_leave" => "barrier",
+            "read_in_line" => "read",
+            _ => &blocked.op,
+        };
+        let text = describe(op, blocked.object.as_deref(), blocked.site.as_ref());
         Self {
             step: step.to_string(),
             thread: blocked.thread,
             preemption: false,
             text: format!("BLOCKED {text}"),
         }
+    }
+}
+
+/// What an alternative means that is not the usual one.
+fn unusual(alt: &str) -> Option<&'static str> {
+    match alt {
+        "65533" => Some("wakes for no reason"),
+        "65534" => Some("times out"),
+        "65535" => Some("fails for no reason"),
+        _ => None,
     }
 }
 
@@ -90,7 +151,8 @@ struct Column {
 
 /// One column for each thread that does something, as wide as needed and as the terminal allows.
 fn columns(finished: &Finished, rows: &[Row], width: usize) -> Vec<Column> {
-    let mut threads: Vec<usize> = rows.iter().map(|row| row.thread).collect();
+    let mut threads: Vec<usize> =
+        rows.iter().map(|row| row.thread).filter(|thread| *thread != EVERYBODY).collect();
     threads.sort_unstable();
     threads.dedup();
     let needed = |thread: usize, head: &str| {
@@ -124,14 +186,14 @@ pub fn thread_name(finished: &Finished, thread: usize) -> String {
     }
 }
 
-fn operation(op: &str, object: Option<&str>, site: Option<&Location>) -> String {
+/// An operation in words: what, on what, where.
+pub fn describe(op: &str, object: Option<&str>, site: Option<&Location>) -> String {
     let mut text = op.to_owned();
     if let Some(object) = object.filter(|object| !object.is_empty()) {
         text.push_str(&format!(" {object}"));
     }
     if let Some(site) = site {
-        let file = site.file.rsplit(['/', '\\']).next().unwrap_or_default();
-        text.push_str(&format!(" {file}:{}", site.line));
+        text.push_str(&format!(" {}", place(site)));
     }
     text
 }

@@ -10,7 +10,7 @@ use super::wire::{ChildEvent, Finished, Outcome, Progress};
 use super::{record, utf8};
 use crate::build::TestBinary;
 use crate::config::Limits;
-use crate::error::Result;
+use crate::error::{ExpectedError, Result};
 use crate::reports::event::TestId;
 
 /// How long a child may be silent after its time budget: it may have to shorten a long failing schedule.
@@ -67,6 +67,7 @@ pub fn attend(
     let after = |budget: Duration| start.checked_add(budget.saturating_add(GRACE)).unwrap_or(far);
     let mut last = Progress::default();
     let mut verdict = None;
+    let mut refusal = None;
     let remains =
         child::run(binary, request, work, show_stderr, after(budget), |event, deadline| match event {
             ChildEvent::Started(started) => {
@@ -82,8 +83,15 @@ pub fn attend(
                 verdict = Some(finished);
                 *deadline = Instant::now() + AFTERWARDS;
             }
+            ChildEvent::Refused { message } => {
+                refusal = Some(message);
+                *deadline = Instant::now() + AFTERWARDS;
+            }
             ChildEvent::Test(_) | ChildEvent::Listed | ChildEvent::Unknown => {}
         })?;
+    if let Some(message) = refusal {
+        return Err(ExpectedError::Refused { test: request.test().to_owned(), message });
+    }
     if let Some(mut finished) = verdict {
         finished.forget_engine_places();
         // What aborts a program often says why, past all capturing.

@@ -19,14 +19,11 @@ use std::time::Instant;
 
 use camino::Utf8Path;
 
-use crate::cli::output_opts::MessageFormat;
-use crate::cli::{OutputOpts, RunArgs, SelectArgs};
+use crate::cli::{RunArgs, SelectArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
 use crate::reports::event::{RunStarted, Summary, TestId, TestResult};
-use crate::reports::human::Human;
-use crate::reports::jsonl::JsonLines;
-use crate::reports::{Event, Sink};
+use crate::reports::{Event, Reports, Sink, Volume};
 use explore::{Plan, Verdict};
 use session::{Discovered, Session};
 use wire::{Outcome, Progress};
@@ -39,20 +36,13 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let discovered = session::discover(&binaries)?;
     discovered.mention_skipped(args.cargo.quiet);
     let plans = select(&session, &discovered, &args.select)?;
-    let mut sink = sink(&args.output, args.cargo.quiet, args.cargo.verbose > 0);
+    let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
+    let mut reports = Reports::new(&args.output, volume, session.project.root());
     let limits = session.settings.general();
     let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
     used.dedup();
     let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false };
-    explore_all(&session, &args.cargo, plans, &started, sink.as_mut())
-}
-
-/// The report that was asked for.
-pub fn sink(output: &OutputOpts, quiet: bool, verbose: bool) -> Box<dyn Sink> {
-    match output.message_format {
-        MessageFormat::Human => Box::new(Human::new(quiet, verbose)),
-        MessageFormat::Json => Box::new(JsonLines(std::io::stdout())),
-    }
+    explore_all(&session, &args.cargo, plans, &started, &mut reports)
 }
 
 /// The selected tests in the order in which they are started.

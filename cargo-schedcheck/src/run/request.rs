@@ -7,7 +7,10 @@ use super::wire::Schedule;
 
 /// The text of a request, line by line.
 #[derive(Debug)]
-pub struct Request(String);
+pub struct Request {
+    text: String,
+    test: String,
+}
 
 impl Request {
     /// Asks for the names of the tests.
@@ -17,12 +20,12 @@ impl Request {
 
     /// Asks to explore the schedules of one test.
     pub fn explore(test: &str) -> Self {
-        Self::new("explore").line("test", test)
+        Self::new("explore").about(test)
     }
 
     /// Asks to run one test once, in the given schedule.
     pub fn replay(test: &str, schedule: &Schedule) -> Self {
-        let mut request = Self::new("replay").line("test", test).line("trace", "yes");
+        let mut request = Self::new("replay").about(test).line("trace", "yes");
         if !schedule.fingerprint.is_empty() {
             request = request.line("fingerprint", &schedule.fingerprint);
         }
@@ -60,17 +63,27 @@ impl Request {
 
     /// The text to put into the file.
     pub fn text(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// The test it is about.
+    pub fn test(&self) -> &str {
+        &self.test
     }
 
     fn new(action: &str) -> Self {
-        Self("schedcheck 1\n".to_owned()).line("do", action)
+        Self { text: "schedcheck 1\n".to_owned(), test: String::new() }.line("do", action)
+    }
+
+    fn about(mut self, test: &str) -> Self {
+        test.clone_into(&mut self.test);
+        self.line("test", test)
     }
 
     fn line(mut self, key: &str, value: &str) -> Self {
         // A value ends at the end of its line, whatever it contains.
         let value = value.replace(['\n', '\r'], " ");
-        let _ = writeln!(self.0, "{key} {value}");
+        let _ = writeln!(self.text, "{key} {value}");
         self
     }
 }

@@ -17,6 +17,11 @@ pub enum ChildEvent {
     Progress(Progress),
     /// The verdict; nothing follows.
     Finished(Box<Finished>),
+    /// The child cannot do what it was asked to; nothing follows.
+    Refused {
+        #[serde(default)]
+        message: String,
+    },
     #[serde(other)]
     Unknown,
 }
@@ -118,6 +123,9 @@ pub struct Finished {
     pub steps: u64,
     #[serde(default)]
     pub location: Option<Location>,
+    /// The thread that failed, where one did: an index into `threads`.
+    #[serde(default)]
+    pub thread: Option<usize>,
     #[serde(default)]
     pub elapsed_ms: u64,
     #[serde(default)]
@@ -135,6 +143,9 @@ pub struct Finished {
     pub trace: Vec<Step>,
     #[serde(default)]
     pub blocked: Vec<Blocked>,
+    /// Of a data race: the two accesses, the earlier one first.
+    #[serde(default)]
+    pub accesses: Vec<Access>,
     /// What the test printed in the failing schedule.
     #[serde(default)]
     pub output: String,
@@ -160,6 +171,7 @@ impl Finished {
         forget(&mut self.location);
         self.trace.iter_mut().for_each(|step| forget(&mut step.site));
         self.blocked.iter_mut().for_each(|blocked| forget(&mut blocked.site));
+        self.accesses.iter_mut().for_each(|access| forget(&mut access.site));
     }
 
     /// A verdict that the child itself could not give.
@@ -175,6 +187,7 @@ impl Finished {
             preemptions: 0,
             steps: 0,
             location: None,
+            thread: None,
             elapsed_ms: last.elapsed_ms,
             peak_pending: last.peak_pending,
             peak_bytes: last.peak_bytes,
@@ -183,6 +196,7 @@ impl Finished {
             threads: Vec::new(),
             trace: Vec::new(),
             blocked: Vec::new(),
+            accesses: Vec::new(),
             output: String::new(),
             uncontrolled: Vec::new(),
             coverage: String::new(),
@@ -247,8 +261,32 @@ pub struct Step {
     pub site: Option<Location>,
     #[serde(default)]
     pub preemption: bool,
+    /// Which way an operation with several outcomes went: `0` is the usual one.
+    #[serde(default = "zero")]
+    pub alt: String,
     #[serde(default)]
     pub note: Option<String>,
+}
+
+impl Step {
+    /// Whether it went the usual way: not woken for no reason, not timed out, not failed for no reason.
+    pub fn takes_default(&self) -> bool {
+        self.alt == "0"
+    }
+}
+
+/// One side of a data race.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Access {
+    /// Index into [`Finished::threads`].
+    pub thread: usize,
+    /// `read` or `write`, perhaps with more words.
+    pub op: String,
+    /// After this step of the schedule.
+    #[serde(default)]
+    pub step: Option<u64>,
+    #[serde(default)]
+    pub site: Option<Location>,
 }
 
 /// A thread that waits forever.

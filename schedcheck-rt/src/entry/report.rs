@@ -60,6 +60,7 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
         .number("preemptions", view.preemptions())
         .number("steps", view.steps.len() as u64)
         .raw("location", &location(view, outcome))
+        .number("thread", failed_thread(execution, outcome))
         .flag("lost_wakeup", matches!(outcome, Outcome::Deadlock(deadlock) if deadlock.lost_wakeup))
         .raw("schedule", &schedule(view))
         .raw("threads", &threads(view))
@@ -131,6 +132,17 @@ fn location(view: &View, outcome: &Outcome) -> String {
         }
         _ => site(view.steps.last().map(|step| &step.place)),
     }
+}
+
+/// The position of the thread that failed, where one did.
+fn failed_thread(execution: &Execution, outcome: &Outcome) -> Option<u64> {
+    let threads = &execution.view().threads;
+    let position = match outcome {
+        Outcome::Panicked(report) => threads.iter().position(|thread| thread.id == report.thread),
+        Outcome::Crash(_) => Some(execution.running()).filter(|slot| *slot < threads.len()),
+        _ => None,
+    };
+    position.map(|position| position as u64)
 }
 
 fn schedule(view: &View) -> String {

@@ -70,6 +70,11 @@ impl Execution {
         self.view.fingerprint
     }
 
+    /// The position of the thread that ran last.
+    pub(crate) fn running(&self) -> Slot {
+        self.world().running
+    }
+
     /// The path of a thread from the test body.
     pub(crate) fn thread_path(&self, thread: ThreadId) -> String {
         self.world().names.path(thread)
