@@ -8,7 +8,7 @@ use super::stdio::Channel;
 use crate::exec::outcome::{Divergence, Outcome};
 use crate::exec::{Execution, Test};
 use crate::search::shrink::minimise;
-use crate::search::step::{End, Model, Plan, Trace};
+use crate::search::step::{End, Model, Plan, StepIndex, Trace};
 use crate::search::{Options, Search, priority};
 use crate::wire::json::Object;
 use crate::wire::request::Request;
@@ -76,7 +76,7 @@ impl<'a> Run<'a> {
             executions += 1;
             self.words.figures.executions = executions;
             if let Some(record) = &mut self.record {
-                record.note(executions, order.plan, &self.execution);
+                record.note(executions, order.plan, self.execution.parents());
             }
             self.execution.run(order.plan, order.guide, &mut trace);
             match trace.end {
@@ -84,7 +84,9 @@ impl<'a> Run<'a> {
                     return self.failed(&mut trace);
                 }
                 End::Passed | End::Stopped => {
-                    self.search.learn(&trace);
+                    if let Some(step) = self.search.learn(&trace).differs_at {
+                        return self.differs(&trace, step);
+                    }
                 }
             }
         }
@@ -178,6 +180,17 @@ impl<'a> Run<'a> {
         let again = execution.outcome().clone();
         (again.word() == first.word() && execution.view().fingerprint == fingerprint)
             .then(|| report::finished(execution, &again, figures, &output))
+    }
+
+    /// The verdict on an execution that passed, but not as its plan and an earlier execution of the
+    /// same decisions say.
+    fn differs(&mut self, trace: &Trace, step: StepIndex) -> Object {
+        let outcome = Outcome::Diverged(Divergence {
+            step,
+            expected: "the step that followed the same decisions in an earlier schedule".to_owned(),
+            found: self.execution.describe_step(trace, step),
+        });
+        report::finished(&self.execution, &outcome, &self.figures(false), "")
     }
 
     /// The verdict on an execution that failed.

@@ -83,6 +83,8 @@ pub(crate) struct World {
     pub(crate) max_steps: u32,
     deltas: Vec<Delta>,
     next_delta: usize,
+    /// Before this step nothing but default behaviour is asked for.
+    next_special: StepIndex,
     /// Whether to find out which of them default behaviour would not have made by itself, and those.
     pub(crate) keep_needed: bool,
     pub(crate) needed: Vec<Delta>,
@@ -136,6 +138,7 @@ impl World {
             max_steps,
             deltas: Vec::new(),
             next_delta: 0,
+            next_special: 0,
             keep_needed: false,
             needed: Vec::new(),
             prefix: 0,
@@ -180,6 +183,14 @@ impl World {
         self.alt = Alt::DEFAULT;
         self.forced = false;
         self.previous_enabled = false;
+        self.find_next_special();
+    }
+
+    /// Guides see every step, and debuggers stop at each.
+    fn find_next_special(&mut self) {
+        let watched = self.guide.is_some() || self.backend == Backend::OsThreads;
+        let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
+        self.next_special = if watched { 0 } else { planned.min(self.max_steps) };
     }
 
     /// The decisions this execution was to follow.
@@ -248,11 +259,32 @@ impl World {
     pub(crate) fn announce(&mut self, op: Op) -> Turn {
         self.threads[self.current].op = op;
         let me = self.current;
+        if self.goes_on()
+            && !matches!(op.kind, Kind::Yield | Kind::Sleep)
+            && self.objects.ready(self.threads[me].id, &op).enabled
+        {
+            self.go_on();
+            return Turn::Mine;
+        }
         if !self.decide() {
             self.over = true;
             return Turn::Stop;
         }
         if self.current == me { Turn::Mine } else { Turn::Other }
+    }
+
+    /// Whether the running thread goes on with whatever it can do.
+    #[inline]
+    pub(crate) fn goes_on(&self) -> bool {
+        (self.trace.events.len() as StepIndex) < self.next_special && self.gated == 0
+    }
+
+    /// It does.
+    #[inline]
+    fn go_on(&mut self) {
+        self.previous_enabled = true;
+        self.forced = false;
+        self.alt = Alt::DEFAULT;
     }
 
     /// The thread whose turn it is does `op` instead of what it announced.
@@ -275,7 +307,10 @@ impl World {
         self.previous_enabled = !yields && self.ready(self.current).enabled;
         self.forced = false;
         let planned = self.deltas.get(self.next_delta).filter(|delta| delta.step == step).copied();
-        self.next_delta += usize::from(planned.is_some());
+        if planned.is_some() {
+            self.next_delta += 1;
+            self.find_next_special();
+        }
         // The guide first: it is to see every step, and what it takes goes before the plan.
         if step >= self.prefix
             && let Some(guide) = self.guide
@@ -446,27 +481,26 @@ impl World {
         if opened != NO_STEP {
             applied = applied.after_gate(opened);
         }
-        let event = Event {
-            thread: id,
-            alt: self.alt,
-            free_alts: applied.free_alts,
-            costly_alts: applied.costly_alts,
-            previous_enabled: self.previous_enabled,
-            forced: self.forced,
-            accesses: applied.accesses,
-            enabler: applied.enabler,
-            before: applied.before,
-            reads_when: applied.reads_when,
-            full_mode: applied.full_mode,
-            site: 0,
-        };
-        self.trace.events.push(event);
+        // Field by field in its place: built on the stack and copied from there, it would stall on
+        // its own small stores.
+        self.trace.events.push(Event::of(id));
+        let event = &mut self.trace.events[step as usize];
+        event.alt = self.alt;
+        event.free_alts = applied.free_alts;
+        event.costly_alts = applied.costly_alts;
+        event.previous_enabled = self.previous_enabled;
+        event.forced = self.forced;
+        event.accesses = applied.accesses;
+        event.enabler = applied.enabler;
+        event.before = applied.before;
+        event.reads_when = applied.reads_when;
+        event.full_mode = applied.full_mode;
+        let known = spin::is_known(op.kind, event);
         self.advance_time(&op, applied.enabler);
-        let time = self.threads[self.current].time;
-        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
         let after = if op.object == ObjectId::NONE { 0 } else { self.objects.summary(op.object) };
-        let known = spin::is_known(op.kind, &event);
-        self.threads[self.current].spin.remember(&note, step, (applied.before, after), known);
+        let thread = &mut self.threads[self.current];
+        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
+        thread.spin.remember(&note, step, (applied.before, after), known);
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
@@ -474,9 +508,37 @@ impl World {
         self.announce_change(step);
         if let Some(guide) = self.guide {
             // SAFETY: as in `ask`.
-            unsafe { (*guide).executed(step, &event) };
+            unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };
         }
         applied
+    }
+
+    /// Announces and executes `op` on memory, which can always run, where the thread [`goes_on`].
+    ///
+    /// The hot path of programs with atomics: what [`World::announce`] and [`World::execute`] do, as
+    /// far as it matters here.
+    ///
+    /// [`goes_on`]: World::goes_on
+    #[inline]
+    pub(crate) fn execute_in_passing(&mut self, op: &Op) {
+        self.go_on();
+        let step = self.trace.events.len() as StepIndex;
+        let thread = &mut self.threads[self.current];
+        let (mode, costly_alts) = match op.kind {
+            Kind::Load => (Mode::Read, BudgetKinds::NONE),
+            Kind::CountUp | Kind::CountDown => (Mode::Mark, BudgetKinds::NONE),
+            Kind::CompareExchangeWeak => (Mode::Write, BudgetKinds::NONE.with(BudgetKind::WeakFailure)),
+            _ => (Mode::Write, BudgetKinds::NONE),
+        };
+        self.trace.events.push(Event::of(thread.id));
+        let event = &mut self.trace.events[step as usize];
+        event.costly_alts = costly_alts;
+        event.previous_enabled = true;
+        event.accesses[0] = Access::new(op.object, mode);
+        event.full_mode = mode;
+        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
+        thread.spin.remember(&note, step, (0, 0), spin::is_known(op.kind, event));
+        self.notes.push(note);
     }
 
     /// Gates open when a step changes what their threads wait for.
@@ -556,8 +618,13 @@ impl World {
         found.object
     }
 
-    /// The memory cell at `address`.
+    /// The memory cell at `address`, if this execution has used it already.
     #[inline]
+    pub(crate) fn known_memory(&self, address: usize) -> Option<ObjectId> {
+        self.addresses.known(address, ObjectKind::Memory, self.generation)
+    }
+
+    /// The memory cell at `address`.
     pub(crate) fn memory_at(&mut self, address: usize) -> ObjectId {
         self.object_at(address, ObjectKind::Memory)
     }

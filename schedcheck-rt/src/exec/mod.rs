@@ -146,8 +146,21 @@ impl Active {
     /// Performs an operation on the memory cell at `address`.
     #[inline(always)]
     pub(crate) fn memory(&self, kind: Kind, address: usize, site: Site) -> Alt {
-        let object = self.in_engine(|world| world.memory_at(address));
-        self.perform(Op::new(kind, object, site));
+        let world = self.world();
+        let object = match world.known_memory(address) {
+            Some(object) => object,
+            None => self.in_engine(|world| world.memory_at(address)),
+        };
+        let op = Op::new(kind, object, site);
+        if world.threads[world.current].spin.may_repeat(&op) {
+            let frame = spin::Frame::capture();
+            self.in_engine(|world| world.consider_loop(&op, &frame));
+        }
+        if world.goes_on() {
+            world.execute_in_passing(&op);
+            return Alt::DEFAULT;
+        }
+        self.perform_now(op);
         self.world().alternative()
     }
 

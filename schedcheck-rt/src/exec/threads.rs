@@ -73,6 +73,11 @@ impl ThreadNames {
         })
     }
 
+    /// Parent, and position among its children, of each.
+    pub(crate) fn parents(&self) -> &[(ThreadId, u32)] {
+        &self.parents
+    }
+
     /// The path from the test body: `0`, its second child `0.2`, the first child of that `0.2.1`.
     pub(crate) fn path(&self, thread: ThreadId) -> String {
         if thread.0 == 0 {

@@ -68,9 +68,10 @@ impl Backtrack {
 
     pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) {
         self.tree.executed(self.current, &trace.events);
-        count_preemptions(trace, &mut self.preemptions);
+        count_preemptions(trace, &mut self.preemptions, 0);
         let mut races = std::mem::take(&mut self.races);
-        for reversal in races.find(trace, &mut self.history) {
+        races.find(trace, &mut self.history, 0);
+        for reversal in races.found() {
             let source = Source {
                 trace,
                 history: &self.history,

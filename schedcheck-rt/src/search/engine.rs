@@ -30,6 +30,9 @@ pub struct Learned {
     pub signature: u64,
     /// No earlier execution was of this class.
     pub new_trace: bool,
+    /// The first step that is not as in an earlier execution that had to begin in the same way:
+    /// something decides what the model does that is not in its plans.
+    pub differs_at: Option<StepIndex>,
 }
 
 /// Where the search stands.
@@ -110,9 +113,10 @@ impl Search {
     /// Takes in the execution of the last order.
     pub fn learn(&mut self, trace: &Trace) -> Learned {
         let options = &mut self.options;
+        let mut differs_at = None;
         let (signature, blocked) = match &mut self.strategy {
             Strategy::Optimal(optimal) => {
-                optimal.learn(options, trace);
+                differs_at = optimal.learn(options, trace);
                 (optimal.history.signature(), false)
             }
             Strategy::Backtrack(backtrack) => {
@@ -134,7 +138,7 @@ impl Search {
         let bytes = bytes + self.seen.capacity() * (size_of::<u64>() + 1);
         self.stats.peak_pending = self.stats.peak_pending.max(pending);
         self.stats.peak_bytes = self.stats.peak_bytes.max(bytes);
-        Learned { signature, new_trace }
+        Learned { signature, new_trace, differs_at }
     }
 
     fn size(&self) -> (usize, usize) {

@@ -91,8 +91,9 @@ impl Enumerate {
 
     pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) {
         self.tree.executed(self.current, &trace.events);
-        count_preemptions(trace, &mut self.preemptions);
-        let reversals = self.races.find(trace, &mut self.history);
+        count_preemptions(trace, &mut self.preemptions, 0);
+        self.races.find(trace, &mut self.history, 0);
+        let reversals = self.races.found();
         self.asked_for.clear();
         self.asked_for.extend(reversals.iter().map(|r| (r.at, r.choice.thread)));
         self.asked_for.sort_unstable();

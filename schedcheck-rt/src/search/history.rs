@@ -4,7 +4,9 @@
 //! operations on one object ([`super::dependence`]), the edge from a step's enabler, and forced
 //! time-outs as barriers. Two executions with equal order are the same Mazurkiewicz trace.
 //!
-//! Clocks live in one flat table, one row per step, reused between executions. The history of an
+//! Clocks live in one flat table, one row per step, reused between executions. Executions share long
+//! prefixes, so what belongs to one is not read again: [`History::keep`] goes back to its end, and
+//! every step notes what it changed in its objects' histories. The history of an
 //! object is two groups: the commuting accesses made last, and the group before them. Every member
 //! of a group depends on every member of the one before, so these two are all that a new access
 //! can directly follow.
@@ -61,7 +63,11 @@ pub struct History {
     /// `chain[2 * step + slot]`: next access of the same group.
     chain: Vec<u32>,
     shared_chain: Vec<u32>,
-    barrier: StepIndex,
+    /// Steps that are ordered after all before them and before all after them.
+    forced: Vec<StepIndex>,
+    /// Histories that steps replaced, for going back, and where those of each step begin.
+    replaced: Vec<(ObjectId, ObjectHistory)>,
+    replaced_from: Vec<u32>,
     /// Signature of every prefix; the empty one first.
     signatures: Vec<u64>,
     /// A random number per thread.
@@ -76,13 +82,44 @@ impl History {
         self.index.clear();
         self.chain.clear();
         self.shared_chain.clear();
+        self.replaced.clear();
+        self.replaced_from.clear();
         self.by_thread.iter_mut().for_each(Vec::clear);
         self.by_thread.resize_with(threads.max(self.by_thread.len()), Vec::new);
         self.generation = self.generation.wrapping_add(1);
-        self.barrier = NO_STEP;
+        self.forced.clear();
         self.signatures.clear();
         self.signatures.push(0);
         self.weights.extend((self.weights.len()..threads).map(|thread| mix(thread as u64 + 1)));
+    }
+
+    /// Goes back to where `steps` steps had been read, if that many are known and no thread beyond
+    /// `threads` is to come; otherwise to the start. How many steps are kept.
+    pub(super) fn keep(&mut self, steps: StepIndex, threads: usize) -> StepIndex {
+        if steps == 0 || threads > self.threads || steps as usize > self.index.len() {
+            self.start(threads.max(self.threads));
+            return 0;
+        }
+        let kept = steps as usize;
+        if let Some(&from) = self.replaced_from.get(kept) {
+            while self.replaced.len() > from as usize {
+                let (object, before) = self.replaced.pop().expect("its length was looked at");
+                let (table, at) = place(object);
+                self.objects[table][at] = before;
+            }
+        }
+        self.replaced_from.truncate(kept);
+        self.clocks.truncate(kept * self.threads);
+        self.index.truncate(kept);
+        self.chain.truncate(2 * kept);
+        self.shared_chain.truncate(2 * kept);
+        self.signatures.truncate(kept + 1);
+        for own in self.by_thread.iter_mut().chain([&mut self.forced]) {
+            while own.last().is_some_and(|&last| last >= steps) {
+                own.pop();
+            }
+        }
+        steps
     }
 
     /// Reads a whole trace.
@@ -127,8 +164,8 @@ impl History {
         if enabler != NO_STEP {
             self.join(row, enabler);
         }
-        if self.barrier != NO_STEP {
-            self.join(row, self.barrier);
+        if let Some(&barrier) = self.forced.last() {
+            self.join(row, barrier);
         }
     }
 
@@ -142,8 +179,9 @@ impl History {
                     self.join(row, last);
                 }
             }
-            self.barrier = step;
+            self.forced.push(step);
         }
+        self.replaced_from.push(self.replaced.len() as u32);
         self.chain.extend([NO_LINK; 2]);
         self.shared_chain.extend([NO_LINK; 2]);
         for (slot, access) in event.accesses.iter().enumerate() {
@@ -157,17 +195,12 @@ impl History {
     }
 
     fn enter(&mut self, row: usize, link: u32, object: ObjectId, mode: Mode) {
-        let mut history = self.object(object);
-        let mut before = history.predecessors(mode);
-        while before != NO_LINK {
-            self.join(row, before / 2);
-            before = self.chain[before as usize];
-        }
         let class = class(mode);
-        if class != Class::Total && class == history.class {
-            self.chain[link as usize] = history.current;
-        } else {
-            history.previous = history.current;
+        let history = self.object_mut(object);
+        let before = *history;
+        let joins = class != Class::Total && class == history.class;
+        if !joins {
+            history.previous = before.current;
             history.class = class;
         }
         history.current = link;
@@ -177,16 +210,29 @@ impl History {
                 history.shared = NO_LINK;
             }
             Mode::AcquireShared | Mode::TryAcquireShared => {
-                self.shared_chain[link as usize] = history.shared;
                 history.shared = link;
+                self.shared_chain[link as usize] = before.shared;
             }
             _ => {}
         }
-        let (table, at) = place(object);
-        self.objects[table][at] = history;
+        self.replaced.push((object, before));
+        if joins {
+            self.chain[link as usize] = before.current;
+        }
+        let mut earlier = if joins { before.previous } else { before.current };
+        while earlier != NO_LINK {
+            self.join(row, earlier / 2);
+            earlier = self.chain[earlier as usize];
+        }
     }
 
+    #[inline]
     pub(super) fn object(&mut self, object: ObjectId) -> ObjectHistory {
+        *self.object_mut(object)
+    }
+
+    #[inline]
+    fn object_mut(&mut self, object: ObjectId) -> &mut ObjectHistory {
         let (table, at) = place(object);
         let objects = &mut self.objects[table];
         if at >= objects.len() {
@@ -195,7 +241,7 @@ impl History {
         if objects[at].generation != self.generation {
             objects[at] = ObjectHistory::fresh(self.generation);
         }
-        objects[at]
+        &mut objects[at]
     }
 
     pub(super) fn next_in_group(&self, link: u32) -> u32 {
@@ -251,8 +297,13 @@ impl History {
     /// Whether `step` precedes whatever `thread` does next, enablers and objects aside.
     pub(super) fn precedes_next(&self, step: StepIndex, owner: ThreadId, thread: ThreadId) -> bool {
         let mine = self.of_thread(thread).last().copied();
-        let barrier = Some(self.barrier).filter(|&barrier| barrier != NO_STEP);
+        let barrier = self.forced.last().copied();
         mine.into_iter().chain(barrier).any(|before| self.before(step, owner, before))
+    }
+
+    /// The forced steps, in order.
+    pub(super) fn forced(&self) -> &[StepIndex] {
+        &self.forced
     }
 
     /// The row of an open probe or step.
@@ -292,7 +343,12 @@ fn place(object: ObjectId) -> (usize, usize) {
 
 /// One more than the largest thread number in `trace`.
 pub fn thread_count(trace: &Trace) -> usize {
-    let ran = trace.events.iter().map(|event| event.thread.0);
+    thread_count_from(trace, 0)
+}
+
+/// The same, of what comes at `from` and later.
+pub(super) fn thread_count_from(trace: &Trace, from: StepIndex) -> usize {
+    let ran = trace.events[from as usize..].iter().map(|event| event.thread.0);
     let waits = trace.pending.iter().map(|pending| pending.thread.0);
     ran.chain(waits).max().map_or(0, |largest| largest as usize + 1)
 }
@@ -342,6 +398,62 @@ mod tests {
         let events = [event(0, 0, Mode::Write), event(1, 0, Mode::Read), event(2, 0, Mode::Read)];
         history.read(&Trace { events: events.to_vec(), ..Trace::default() });
         assert_eq!(history.clock(2), [1, 0, 1]);
+    }
+
+    /// Goes back to every prefix of one execution and reads another from there.
+    #[test]
+    fn what_is_kept_is_as_if_it_were_read_again() {
+        let modes = [
+            Mode::Read,
+            Mode::Write,
+            Mode::Mark,
+            Mode::Acquire,
+            Mode::Release,
+            Mode::AcquireShared,
+            Mode::ReleaseShared,
+            Mode::AwaitWrite,
+            Mode::TryAcquire,
+        ];
+        let random = |seed: u64| {
+            let mut event =
+                event(mix(seed) as u16 % 3, mix(seed + 1) as u32 % 3, modes[mix(seed + 2) as usize % 9]);
+            event.forced = mix(seed + 3).is_multiple_of(8);
+            event.accesses[1] = Access::new(ObjectId(3), modes[mix(seed + 4) as usize % 9]);
+            event
+        };
+        let trace = |seeds: std::ops::Range<u64>| Trace {
+            events: seeds.map(|s| random(s * 7)).collect(),
+            ..Trace::default()
+        };
+        for seed in 0..200 {
+            let (first, mut second) = (trace(seed * 100..seed * 100 + 12), trace(seed * 50..seed * 50 + 12));
+            let kept = (seed % 13) as usize;
+            second.events[..kept].copy_from_slice(&first.events[..kept]);
+            let (mut going_back, mut anew) = (History::default(), History::default());
+            going_back.start(3);
+            first.events.iter().for_each(|event| {
+                going_back.begin(event);
+                going_back.finish(event);
+            });
+            assert_eq!(going_back.keep(kept as StepIndex, 3) as usize, kept);
+            second.events[kept..].iter().for_each(|event| {
+                going_back.begin(event);
+                going_back.finish(event);
+            });
+            anew.start(3);
+            second.events.iter().for_each(|event| {
+                anew.begin(event);
+                anew.finish(event);
+            });
+            assert_eq!(going_back.clocks, anew.clocks);
+            assert_eq!(going_back.signatures, anew.signatures);
+            assert_eq!(going_back.forced, anew.forced);
+            for object in (0..4).map(ObjectId) {
+                let (mut back, mut new) = (going_back.object(object), anew.object(object));
+                (back.generation, new.generation) = (0, 0);
+                assert_eq!(format!("{back:?}"), format!("{new:?}"));
+            }
+        }
     }
 
     #[test]

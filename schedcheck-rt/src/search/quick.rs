@@ -12,6 +12,12 @@ use super::wakeup::{Place, Source};
 /// the execution, and what commuted with the end of that one need not commute with the end of this
 /// one: leaving out races of the common prefix loses classes.) The first step of a thread of w is
 /// initial whatever the end of w is.
+///
+/// Once true, it stays true for every execution that repeats all steps up to `instead_of` and comes
+/// next, so it need not be asked again. It looks at those steps only, at what `place.line` itself
+/// does, and at the lines that branch off there in order of creation: later ones come behind the one
+/// that covers. They are not forgotten either: the next execution's own line, still to run, leaves
+/// `place.line` later, and the tree forgets from behind.
 pub(super) fn covered_at_once(tree: &Tree, source: Source<'_>, reversal: &Reversal, place: &Place) -> bool {
     let Some(reversed) = place.reversed.filter(|_| reversal.instead_of != NO_STEP) else {
         return false;

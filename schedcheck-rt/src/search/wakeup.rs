@@ -81,6 +81,16 @@ pub(super) struct Branch {
     pub(super) preemptions: u32,
 }
 
+/// What becomes of a reversal.
+pub(super) enum Insertion {
+    /// Nothing: covered, and in every execution that repeats the two steps that race.
+    Settled,
+    /// Nothing: what it leads to is covered.
+    Covered,
+    /// A branch.
+    New(Branch),
+}
+
 /// Scratch memory of insertions.
 #[derive(Debug, Default)]
 pub(super) struct Inserter {
@@ -119,17 +129,18 @@ impl Inserter {
         source: Source<'_>,
         reversal: &Reversal,
         preemptions: u32,
-    ) -> Option<Branch> {
+    ) -> Insertion {
         let place = enter(tree, source, reversal.at, preemptions);
         if covered_at_once(tree, source, reversal, &place) {
-            return None;
+            return Insertion::Settled;
         }
         self.prepare(source, reversal.at);
         if !self.collect(source, reversal) || !self.fit_budget(source, reversal) {
-            return None;
+            return Insertion::Covered;
         }
         let accesses = self.foresee(source, reversal);
         self.insert(tree, source, &Reversal { accesses, ..*reversal }, place)
+            .map_or(Insertion::Covered, Insertion::New)
     }
 
     /// Finds a place for an execution that was not asked for, unless it is covered.
