@@ -71,6 +71,9 @@ pub struct RunArgs {
     pub select: SelectArgs,
     #[command(flatten)]
     pub explore: ExploreOpts,
+    /// Remove the files of `schedcheck-regressions/` that no longer fail
+    #[arg(long, help_heading = "Regressions")]
+    pub prune: bool,
     #[command(flatten)]
     pub output: OutputOpts,
     #[command(flatten)]
@@ -98,6 +101,10 @@ pub struct ReplayArgs {
     /// Print every step, not only those that matter
     #[arg(long, env = "SCHEDCHECK_TRACE", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub trace: bool,
+    /// Keep the file in `schedcheck-regressions/` beside the package's manifest if it fails as recorded: from then
+    /// on it is replayed first on every run
+    #[arg(long)]
+    pub save: bool,
     /// Run every thread of the test on its own OS thread
     #[arg(long, env = "SCHEDCHECK_OS_THREADS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub os_threads: bool,

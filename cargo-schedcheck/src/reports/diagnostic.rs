@@ -99,6 +99,10 @@ fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
     let mut notes = Vec::new();
     if result.replayed && finished.outcome != Outcome::Nondeterminism {
         notes.push(("note", "this is the recorded failure, repeated".to_owned()));
+        if finished.carried_over {
+            let text = "the code has changed since it was recorded; its decisions were found at other steps";
+            notes.push(("note", text.to_owned()));
+        }
     } else if finished.executions > 0 && !result.replayed {
         let mut found = format!("found in schedule {}", finished.executions);
         if finished.steps > 0 {
@@ -106,6 +110,14 @@ fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
             found.push_str(&format!("; {preemptions}, {}", count(finished.steps, "step")));
         }
         notes.push(("note", found));
+    }
+    if finished.outcome == Outcome::Nondeterminism {
+        let advice = match result.replayed {
+            true => format!("search again with: cargo schedcheck --all-tests --exact {}", result.id.name),
+            false => "look for what the schedule does not decide: files, sockets, environment, threads of C libraries"
+                .to_owned(),
+        };
+        notes.push(("help", advice));
     }
     if !finished.coverage.is_empty() {
         notes.push(("note", format!("explored: {}", finished.coverage)));

@@ -412,18 +412,16 @@ fn crash(finished: &Finished) -> Form<'_> {
 /// Where two runs of one schedule differ, and what to look for.
 fn nondeterminism(finished: &Finished) -> Form<'_> {
     let title = match finished.message.trim() {
-        "" => "not deterministic under control".to_owned(),
-        message if message.starts_with("not deterministic") => message.to_owned(),
-        message => titled("nondeterminism", message),
+        "" => "not deterministic under control",
+        message => message,
     };
+    let title = title.to_owned();
     let mut notes = Vec::new();
-    if let Some(diverged) = &finished.diverged {
+    if let Some(diverged) = finished.diverged.as_ref().filter(|diverged| !title.contains(&diverged.expected))
+    {
         notes.push(("note", format!("expected at step {}: {}", diverged.step, diverged.expected)));
         notes.push(("note", format!("found there: {}", diverged.found)));
     }
-    let suspects =
-        "look for what the schedule does not decide: files, sockets, environment, threads of C libraries";
-    notes.push(("help", suspects.to_owned()));
     with_location(finished, Vec::new(), notes, title, "the last step that fitted")
 }
 

@@ -4,10 +4,11 @@ use std::io;
 use clap_cargo::style;
 
 use super::diagnostic::Look;
-use super::event::{Summary, TestId, TestResult};
+use super::event::{Regression, Summary, TestId, TestResult};
 use super::progress::Terminal;
 use super::{Event, Sink, diagnostic};
 use crate::exit_code::ExitCode;
+use crate::regressions::replay::State;
 use crate::run::wire::{Finished, Outcome, Progress};
 
 /// The report for people.
@@ -71,6 +72,27 @@ impl Human {
         }
     }
 
+    /// A kept failure that does not come any more; one that does is reported like any other.
+    fn regression(&self, regression: &Regression) {
+        let Regression { id, file, .. } = regression;
+        let end = if regression.removed { "removed" } else { "`--prune` removes it" };
+        match regression.state {
+            State::Fails => {}
+            State::Fixed => {
+                let text = format!("{file} no longer fails ({end}): {id}");
+                self.terminal.status("FIXED", style::GOOD, text);
+            }
+            State::Stale => {
+                self.terminal.status(
+                    "STALE",
+                    style::WARN,
+                    format!("{file} does not fit any more ({end}): {id}"),
+                );
+                self.terminal.text(&format!("{:>12} {}", "", regression.message));
+            }
+        }
+    }
+
     fn summary(&self, summary: &Summary) {
         self.terminal.clear();
         let mut text = format!("{} {}: ", self.tests, plural(self.tests as u64, "test"));
@@ -114,6 +136,7 @@ impl Sink for Human {
                     );
                 }
             }
+            Event::Regression(regression) => self.regression(regression),
             Event::TestStarted(id) => {
                 self.running.push(((*id).clone(), Progress::default()));
                 self.show_progress();

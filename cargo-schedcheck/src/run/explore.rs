@@ -11,6 +11,7 @@ use super::{record, utf8};
 use crate::build::TestBinary;
 use crate::config::Limits;
 use crate::error::{ExpectedError, Result};
+use crate::regressions::saved::Saved;
 use crate::reports::event::TestId;
 
 /// How long a child may be silent after its time budget: it may have to shorten a long failing schedule.
@@ -27,6 +28,8 @@ pub struct Plan<'a> {
     pub set: Limits,
     /// Weaker than the attribute of the test.
     pub default: Limits,
+    /// Failures of this test that were kept.
+    pub saved: Vec<Saved>,
 }
 
 /// How the exploration of a test ended.

@@ -3,7 +3,7 @@ use std::fmt::Write;
 
 use camino::Utf8Path;
 
-use super::wire::Schedule;
+use super::wire::{Point, Schedule};
 
 /// The text of a request, line by line.
 #[derive(Debug)]
@@ -34,10 +34,18 @@ impl Request {
             // A schedule that was noted before a crash knows no operations.
             if !delta.op.is_empty() {
                 line.push_str(&format!(" {} {} {}", word(&delta.op), word(&delta.site), delta.nth));
+                if let Some(Point { thread, op, site, nth }) = &delta.instead {
+                    line.push_str(&format!(" {} {} {} {nth}", word(thread), word(op), word(site)));
+                }
             }
             request = request.line("delta", &line);
         }
         request
+    }
+
+    /// Asks to take the steps of a schedule as they are.
+    pub fn exactly(self) -> Self {
+        self.line("exact", "yes")
     }
 
     /// Settings that win over (`set`) or lose to (`default`) those of the test's own attribute.
@@ -107,14 +115,16 @@ mod tests {
             op: "mutex.lock".into(),
             site: "my dir/lib.rs:8:17".into(),
             nth: 1,
+            instead: Some(Point { thread: "0.1".into(), op: "load".into(), site: "a.rs:1:2".into(), nth: 3 }),
         };
-        let schedule = Schedule { fingerprint: "ab12".into(), steps: 7, deltas: vec![delta] };
+        let schedule =
+            Schedule { fingerprint: "ab12".into(), steps: 7, deltas: vec![delta], ..Schedule::default() };
         let request =
             Request::replay("tests::transfer", &schedule).settings("set", [("seed", "7".to_owned())]);
         assert_eq!(
             request.text(),
             "schedcheck 1\ndo replay\ntest tests::transfer\ntrace yes\nfingerprint ab12\n\
-             delta 5 0.2 0 mutex.lock my%20dir/lib.rs:8:17 1\nset.seed 7\n"
+             delta 5 0.2 0 mutex.lock my%20dir/lib.rs:8:17 1 0.1 load a.rs:1:2 3\nset.seed 7\n"
         );
     }
 

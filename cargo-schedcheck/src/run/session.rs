@@ -13,6 +13,8 @@ use crate::cli::{CargoOpts, ConfigArgs, ExploreOpts, SelectArgs};
 use crate::config::{Limits, Settings};
 use crate::error::{ExpectedError, Result};
 use crate::regressions::file::{Failure, Options, RecordedTest, ReplayFile, Tool};
+use crate::regressions::saved::Saved;
+use crate::regressions::sites;
 use crate::reports::event::{TestId, TestResult};
 
 /// The surroundings of a run.
@@ -55,7 +57,8 @@ impl Session {
             source_dirs: self.source_dirs(plan.binary),
             finished,
         };
-        if let (true, Some(schedule)) = (result.failed(), result.finished.schedule.clone()) {
+        if let (true, Some(mut schedule)) = (result.failed(), result.finished.schedule.clone()) {
+            schedule.lines = sites::lines(&schedule, &result.source_dirs);
             let owned = |limits: &Limits| {
                 limits.pairs().into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
             };
@@ -162,6 +165,19 @@ impl<'a> Discovered<'a> {
                 binary.package,
                 binary.target
             );
+        }
+    }
+
+    /// Says which kept failures of a package are of tests that its binaries do not have.
+    pub fn mention_orphans(&self, binary: &TestBinary, saved: &[Saved]) {
+        for orphan in saved.iter().filter(|saved| saved.file.test.target == binary.target) {
+            if self.binary_with(&orphan.file.id()).is_none() {
+                anstream::eprintln!(
+                    "warning: {} is of a test that does not exist (any more): {}",
+                    orphan.shown(),
+                    orphan.file.id()
+                );
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! What a test binary under control sends us: one JSON object per line on its stdout.
 //!
 //! Fields may be missing (an older engine) or unknown (a newer one); only what the command cannot do without is required.
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// One line of a child.
@@ -158,6 +160,9 @@ pub struct Finished {
     /// A replay that could not follow its file.
     #[serde(default)]
     pub diverged: Option<Diverged>,
+    /// A replay whose decisions were found at other steps than recorded.
+    #[serde(default)]
+    pub carried_over: bool,
 }
 
 impl Finished {
@@ -201,12 +206,13 @@ impl Finished {
             uncontrolled: Vec::new(),
             coverage: String::new(),
             diverged: None,
+            carried_over: false,
         }
     }
 }
 
 /// A schedule as differences from the default behaviour.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
     /// Of the sequence of operations.
@@ -214,6 +220,9 @@ pub struct Schedule {
     pub fingerprint: String,
     #[serde(default)]
     pub steps: u64,
+    /// The text of the lines it points at, by `file:line`: they may move. Only in files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lines: BTreeMap<String, String>,
     #[serde(default)]
     pub deltas: Vec<Delta>,
 }
@@ -232,6 +241,19 @@ pub struct Delta {
     #[serde(default)]
     pub site: String,
     #[serde(default)]
+    pub nth: u64,
+    /// What the default would have been; nothing where it had come to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead: Option<Point>,
+}
+
+/// A step by names that survive edits elsewhere: the `nth` time that a thread does an operation at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    pub thread: String,
+    pub op: String,
+    pub site: String,
     pub nth: u64,
 }
 
