@@ -64,3 +64,22 @@ pub fn assume(condition: bool) {
     #[cfg(not(feature = "engine"))]
     let _ = condition;
 }
+
+/// Gives whatever synchronisation objects lie within `object` a name, for `--var LABEL`: schedules
+/// that differ in the order of operations on them come first. In a plain run nothing happens.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// let jobs = Arc::new(Mutex::new(Vec::<u32>::new()));
+/// schedcheck_rt::name(&*jobs, "jobs"); // the mutex, not the pointer to it
+/// ```
+#[inline(never)]
+pub fn name<T: ?Sized>(object: &T, label: &str) {
+    #[cfg(feature = "engine")]
+    if let Some(active) = active() {
+        let start = std::ptr::from_ref(object).addr();
+        active.label(start, start + size_of_val(object), label);
+    }
+    #[cfg(not(feature = "engine"))]
+    let _ = (object, label);
+}

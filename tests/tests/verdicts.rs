@@ -98,6 +98,8 @@ const PASSING: &[(&str, Coverage, &[&str])] = &[
     ("loops::spin_without_a_yield", Complete, &["done"]),
     ("loops::take_turns", Complete, &["4"]),
     ("loops::try_lock_until_it_is_free", Complete, &["ab", "ba"]),
+    ("loops::give_up_while_the_other_polls", Complete, &["done"]),
+    ("loops::try_again_while_the_other_polls", Complete, &["done"]),
     ("loops::wait_for_a_deadline", Exactly(1), &["done"]),
     ("once::cell_is_initialised_by_one", Exactly(2), &["1 1", "2 2"]),
     ("once::cell_is_read_at_a_race", Exactly(2), &["None", "Some(1)"]),

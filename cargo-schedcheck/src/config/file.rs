@@ -17,6 +17,9 @@ pub struct ConfigFile {
     /// Crates that keep the real std.
     #[serde(default)]
     pub skip: Vec<String>,
+    /// Code that is not preempted inside, unless a preset says otherwise.
+    #[serde(default)]
+    pub trusted: Vec<String>,
     #[serde(default)]
     pub preset: BTreeMap<String, Section>,
 }
@@ -46,6 +49,8 @@ pub struct Section {
     pub os_threads: Option<bool>,
     pub method: Vec<String>,
     pub var: Vec<String>,
+    pub trusted: Vec<String>,
+    pub focus: Vec<String>,
 }
 
 impl Section {
@@ -66,6 +71,8 @@ impl Section {
             os_threads: self.os_threads,
             method: self.method.clone(),
             var: self.var.clone(),
+            trust: self.trusted.clone(),
+            focus: self.focus.clone(),
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Limits {
     pub os_threads: Option<bool>,
     pub method: Vec<String>,
     pub var: Vec<String>,
+    pub trust: Vec<String>,
+    pub focus: Vec<String>,
 }
 
 impl Limits {
@@ -41,6 +43,8 @@ impl Limits {
             os_threads: Some(false),
             method: Vec::new(),
             var: Vec::new(),
+            trust: Vec::new(),
+            focus: Vec::new(),
         }
     }
 
@@ -61,6 +65,8 @@ impl Limits {
             os_threads: opts.os_threads.then_some(true),
             method: opts.method.clone(),
             var: opts.var.clone(),
+            trust: opts.trust.clone(),
+            focus: opts.focus.clone(),
         }
     }
 
@@ -82,6 +88,8 @@ impl Limits {
             os_threads: self.os_threads.or(weaker.os_threads),
             method: lists(self.method, weaker.method),
             var: lists(self.var, weaker.var),
+            trust: lists(self.trust, weaker.trust),
+            focus: lists(self.focus, weaker.focus),
         }
     }
 
@@ -103,8 +111,10 @@ impl Limits {
             ("os-threads", self.os_threads.map(|v| if v { "yes" } else { "no" }.to_owned())),
         ];
         let single = single.into_iter().filter_map(|(key, value)| Some((key, value?)));
-        let methods = self.method.iter().map(|v| ("method", v.clone()));
-        let vars = self.var.iter().map(|v| ("var", v.clone()));
-        single.chain(methods).chain(vars).collect()
+        let lists =
+            [("method", &self.method), ("var", &self.var), ("trust", &self.trust), ("focus", &self.focus)];
+        let names =
+            lists.into_iter().flat_map(|(key, list)| list.iter().map(move |name| (key, name.clone())));
+        single.chain(names).collect()
     }
 }

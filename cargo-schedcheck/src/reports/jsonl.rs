@@ -74,6 +74,7 @@ enum Body<'a> {
         elapsed_ms: u64,
         peak_pending: u64,
         peak_bytes: u64,
+        coverage: &'a str,
     },
     TestStopped {
         package: &'a str,
@@ -145,6 +146,7 @@ impl<W: Write> Sink for JsonLines<W> {
                 elapsed_ms: result.finished.elapsed_ms,
                 peak_pending: result.finished.peak_pending,
                 peak_bytes: result.finished.peak_bytes,
+                coverage: &result.finished.coverage,
             },
             Event::TestStopped(id, progress) => Body::TestStopped {
                 package: &id.package,

@@ -49,12 +49,17 @@ impl<'a> Run<'a> {
         crash::watch(unsafe {
             std::mem::transmute::<*mut LastWords<'a>, *mut LastWords<'static>>(&mut *words)
         });
+        let mut options = settings.options();
+        if !settings.names.is_empty() {
+            options.places = Some(execution.look_for(settings.names.clone()));
+            options.scoped = execution.restricts_preemptions();
+        }
         execution.take_over_process();
         Run {
             settings,
             channel,
             execution,
-            search: Search::new(settings.options()),
+            search: Search::new(options),
             record: request.record.as_deref().and_then(Record::create),
             words,
             started: Instant::now(),
@@ -134,7 +139,7 @@ impl<'a> Run<'a> {
             elapsed: self.started.elapsed(),
             peak_pending: stats.peak_pending as u64,
             peak_bytes: stats.peak_bytes as u64,
-            coverage: self.settings.coverage(complete, stats.bound_done, self.execution.spin_bound_reached()),
+            coverage: self.settings.coverage(complete, stats.bound_done, &self.execution),
             carried_over: false,
         }
     }
@@ -229,7 +234,7 @@ impl Settings {
     }
 
     /// What a pass means, in a sentence.
-    fn coverage(&self, complete: bool, bound_done: Option<u32>, spin_bound_reached: bool) -> String {
+    fn coverage(&self, complete: bool, bound_done: Option<u32>, execution: &Execution) -> String {
         let schedules = match (complete, self.bound, bound_done) {
             (true, None, _) => "all schedules".to_owned(),
             (true, Some(bound), _) => format!("all schedules with at most {bound} preemptions"),
@@ -244,10 +249,32 @@ impl Settings {
             counted(budget.timeouts, "early time-out"),
             counted(budget.weak_failures, "spurious CAS failure"),
         ];
-        if spin_bound_reached {
+        if execution.spin_bound_reached() {
             limits.push("few idle rounds of loops that count them".to_owned());
         }
-        format!("{schedules} (each with at most {})", limits.join(", "))
+        let scope = self.scope(execution);
+        let unknown = execution.unknown_paths().iter();
+        let unknown: String = unknown.map(|path| format!("; no function is called `{path}`")).collect();
+        format!("{schedules}{scope} (each with at most {}){unknown}", limits.join(", "))
+    }
+
+    /// Which preemptions the user does not want.
+    fn scope(&self, execution: &Execution) -> String {
+        let quoted = |paths: &[String]| {
+            let known = paths.iter().filter(|path| !execution.unknown_paths().contains(path));
+            known.map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
+        };
+        let mut text = String::new();
+        let trusted = quoted(&self.names.trusted);
+        if !trusted.is_empty() {
+            text.push_str(&format!(", without preemptions inside {trusted}"));
+        }
+        if !self.names.focus.is_empty() {
+            let focus = quoted(&self.names.focus);
+            let place = if focus.is_empty() { "nowhere".to_owned() } else { format!("only inside {focus}") };
+            text.push_str(&format!(", with preemptions {place}"));
+        }
+        text
     }
 }
 

@@ -1,6 +1,7 @@
 //! The options of one exploration: the command line over the attribute over the config file.
 
 use super::bad_option;
+use crate::exec::places::Names;
 use crate::exec::{Execution, Test};
 use crate::search::Reduction;
 use crate::search::priority;
@@ -21,6 +22,8 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) budget: Budget,
     pub(super) expect: Option<String>,
+    /// Targets of `method` and `var`, trusted code, code to focus on.
+    pub(super) names: Names,
     /// Every thread of the test on a thread of the system of its own.
     pub(super) os_threads: bool,
 }
@@ -37,6 +40,7 @@ impl Default for Settings {
             seed: 0,
             budget: Budget::default(),
             expect: None,
+            names: Names::default(),
             os_threads: false,
         }
     }
@@ -55,16 +59,31 @@ impl Settings {
     /// The settings for a request about a test with this attribute.
     pub(super) fn gather(request: &Request, attribute: Option<&str>) -> Result<Settings, BadRequest> {
         let mut settings = Settings::default();
-        for (name, value) in &request.default {
-            settings.set(name, value)?;
-        }
-        for (name, value) in attribute.into_iter().flat_map(arguments) {
-            settings.set(&name.replace('_', "-"), value)?;
-        }
-        for (name, value) in &request.set {
-            settings.set(name, value)?;
+        let pairs = |list: &[(String, String)]| list.to_vec();
+        let attribute = attribute.into_iter().flat_map(arguments);
+        let attribute = attribute.map(|(name, value)| (name.replace('_', "-"), value.to_owned()));
+        for source in [pairs(&request.default), attribute.collect(), pairs(&request.set)] {
+            settings.take(&source)?;
         }
         Ok(settings)
+    }
+
+    /// Takes over what one source says. Lists of names replace those of weaker sources.
+    fn take(&mut self, source: &[(String, String)]) -> Result<(), BadRequest> {
+        for key in ["method", "var", "trust", "focus"] {
+            let values =
+                source.iter().filter(|(name, _)| name == key).flat_map(|(_, value)| value.split(','));
+            let values: Vec<String> = values.map(|value| value.trim().to_owned()).collect();
+            if !values.is_empty() {
+                match key {
+                    "method" => self.names.methods = values,
+                    "var" => self.names.variables = values,
+                    "trust" => self.names.trusted = values,
+                    _ => self.names.focus = values,
+                }
+            }
+        }
+        source.iter().try_for_each(|(name, value)| self.set(name, value))
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), BadRequest> {
@@ -88,7 +107,7 @@ impl Settings {
             "weak-cas" => self.budget.weak_failures = parse(name, value)?,
             "expect" => self.expect = Some(value.to_owned()),
             "os-threads" => self.os_threads = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
-            "method" | "var" | "races" => {}
+            "method" | "var" | "trust" | "focus" | "races" => {}
             _ => return Err(bad_option(name, value)),
         }
         Ok(())
@@ -140,10 +159,16 @@ mod tests {
     #[test]
     fn the_command_line_wins_over_the_attribute_and_that_over_the_config_file() {
         let request = Request::parse(
-            "schedcheck 1\ndefault.bound 1\ndefault.seed 1\ndefault.max-steps 9\nset.bound 3\n",
+            "schedcheck 1\ndefault.bound 1\ndefault.seed 1\ndefault.max-steps 9\nset.bound 3\n\
+             default.method a\ndefault.method b\ndefault.var x\n",
         )
         .unwrap();
-        let settings = Settings::gather(&request, Some("bound=2;seed=2;max_time=2m")).unwrap();
+        let attribute = "bound=2;seed=2;max_time=2m;method=c, D::d";
+        let settings = Settings::gather(&request, Some(attribute)).unwrap();
+        assert_eq!(
+            (settings.names.methods, settings.names.variables),
+            (vec!["c".into(), "D::d".into()], vec!["x".into()])
+        );
         assert_eq!((settings.bound, settings.seed, settings.max_steps), (Some(3), 2, 9));
         assert_eq!(settings.max_time, Duration::from_secs(120));
     }

@@ -122,6 +122,15 @@ impl AddressTable {
         *self.later_lives.entry((key, life)).or_insert_with(create)
     }
 
+    /// The objects that were ever met between two addresses.
+    pub(crate) fn within(&self, start: usize, end: usize) -> impl Iterator<Item = ObjectId> {
+        let address = |entry: &&Entry| (entry.key << 8 >> 8) as usize;
+        self.entries
+            .iter()
+            .filter(move |entry| (start..end).contains(&address(entry)))
+            .map(|entry| entry.object)
+    }
+
     /// Generations begin anew: none of those noted is the current one.
     #[cold]
     pub(crate) fn forget_generations(&mut self) {

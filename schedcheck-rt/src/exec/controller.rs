@@ -10,6 +10,7 @@ use super::deadlock;
 use super::heap::Heap;
 use super::image::Image;
 use super::outcome::{Divergence, Outcome, PanicReport};
+use super::places::PlaceTable;
 use super::spin::{self, Spin};
 use super::stacks::StackPool;
 use super::switch::{Backend, Exit};
@@ -21,6 +22,7 @@ use crate::search::step::{
     Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
     Pending, ReadsWhen, StepIndex, ThreadId, Trace,
 };
+use std::rc::Rc;
 
 /// Position of a thread in the current execution, by order of creation.
 pub(crate) type Slot = usize;
@@ -108,10 +110,12 @@ pub(crate) struct World {
     pub(crate) end_of_thread: Option<fn(super::Active)>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
-    /// Stacks were compared in this execution or an earlier one: they are cleaned before each.
-    pub(crate) compares_stacks: bool,
+    /// A stack was compared to a greater depth than was clean when the execution began.
+    pub(crate) compared_unclean: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
+    /// Where operations stand, if somebody asked.
+    pub(crate) places: Option<Rc<PlaceTable>>,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -153,8 +157,9 @@ impl World {
             thread_values: None,
             end_of_thread: None,
             gated: 0,
-            compares_stacks: false,
+            compared_unclean: false,
             spin_bound_reached: false,
+            places: None,
             in_user: false,
         }
     }
@@ -168,6 +173,7 @@ impl World {
         }
         self.generation = generation;
         self.objects.begin();
+        self.forget_labels();
         self.trace.clear();
         self.notes.clear();
         self.panics.clear();
@@ -177,6 +183,7 @@ impl World {
         self.deltas.extend_from_slice(deltas);
         self.next_delta = 0;
         self.gated = 0;
+        self.compared_unclean = false;
         self.prefix = prefix;
         self.guide = guide;
         self.current = 0;
@@ -187,11 +194,10 @@ impl World {
         self.find_next_special();
     }
 
-    /// Guides see every step, and debuggers stop at each.
+    #[inline]
     fn find_next_special(&mut self) {
-        let watched = self.guide.is_some() || self.backend == Backend::OsThreads;
         let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
-        self.next_special = if watched { 0 } else { planned.min(self.max_steps) };
+        self.next_special = if self.is_watched() { 0 } else { planned.min(self.max_steps) };
     }
 
     /// The decisions this execution was to follow.
@@ -216,6 +222,8 @@ impl World {
             life,
             token,
             op: Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) },
+            place: 0,
+            held: false,
             ended: false,
             children: 0,
             channels: 0,
@@ -258,11 +266,14 @@ impl World {
     /// The running thread is about to do `op`.
     #[inline]
     pub(crate) fn announce(&mut self, op: Op) -> Turn {
+        if self.places.is_some() {
+            self.note_place(&op);
+        }
         self.threads[self.current].op = op;
         let me = self.current;
-        if self.goes_on()
-            && !matches!(op.kind, Kind::Yield | Kind::Sleep)
+        if !matches!(op.kind, Kind::Yield | Kind::Sleep)
             && self.objects.ready(self.threads[me].id, &op).enabled
+            && self.goes_on()
         {
             self.go_on();
             return Turn::Mine;
@@ -274,10 +285,28 @@ impl World {
         if self.current == me { Turn::Mine } else { Turn::Other }
     }
 
-    /// Whether the running thread goes on with whatever it can do.
+    /// Whether the running thread, which can, goes on: by default or because the plan says so. Asked
+    /// once for every step.
     #[inline]
-    pub(crate) fn goes_on(&self) -> bool {
-        (self.trace.events.len() as StepIndex) < self.next_special && self.gated == 0
+    pub(crate) fn goes_on(&mut self) -> bool {
+        let step = self.trace.events.len() as StepIndex;
+        self.gated == 0 && (step < self.next_special || self.is_planned_to_go_on(step))
+    }
+
+    fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
+        let choice = Choice { thread: self.threads[self.current].id, alt: Alt::DEFAULT };
+        let planned = self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
+        let goes_on = planned && !self.is_watched() && step < self.max_steps;
+        if goes_on {
+            self.next_delta += 1;
+            self.find_next_special();
+        }
+        goes_on
+    }
+
+    /// Guides see every step, debuggers stop at each, and reports want to know which were needed.
+    fn is_watched(&self) -> bool {
+        self.guide.is_some() || self.backend == Backend::OsThreads || self.keep_needed
     }
 
     /// It does.
@@ -368,7 +397,9 @@ impl World {
         if let Some(slot) = self.earliest_deadline() {
             return Some(DefaultTurn { slot, alt: Alt::TIMEOUT, forced: true });
         }
-        let slot = (0..count).find(|slot| self.is_gated(*slot))?;
+        // In turn: the others wait for each other too, and one of them may count its rounds.
+        let slot =
+            (1..=count).map(|offset| (self.current + offset) % count).find(|slot| self.is_gated(*slot))?;
         Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
     }
 
@@ -446,8 +477,9 @@ impl World {
                 enabled: ready.enabled,
                 costly_alts: ready.costly,
                 accesses: pending_accesses(&thread.op, ready.enabled),
-                site: 0,
+                site: thread.place,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
+                held: thread.held,
             });
         }
     }
@@ -463,7 +495,7 @@ impl World {
     pub(crate) fn execute(&mut self) -> Applied {
         let step = self.trace.events.len() as StepIndex;
         let thread = &self.threads[self.current];
-        let (id, op) = (thread.id, thread.op);
+        let (id, op, place) = (thread.id, thread.op, thread.place);
         if self.backend == Backend::OsThreads {
             super::schedcheck_step(step, self.current as u32);
         }
@@ -487,6 +519,7 @@ impl World {
         event.before = applied.before;
         event.reads_when = applied.reads_when;
         event.full_mode = applied.full_mode;
+        event.site = place;
         let known = spin::is_known(op.kind, event);
         self.advance_time(&op, applied.enabler);
         let after = if op.object == ObjectId::NONE { 0 } else { self.objects.summary(op.object) };
@@ -606,6 +639,9 @@ impl World {
         let found = self.addresses.find(address, kind, self.generation, || objects.create(kind));
         if found.fresh {
             self.objects.renew(found.object, kind);
+            if let Some(places) = &self.places {
+                places.met_at(address, found.object);
+            }
         }
         found.object
     }
@@ -626,6 +662,9 @@ impl World {
         let objects = &mut self.objects;
         let object = self.addresses.be_born(address, kind, self.generation, || objects.create(kind));
         self.objects.renew(object, kind);
+        if let Some(places) = &self.places {
+            places.met_at(address, object);
+        }
         object
     }
 }

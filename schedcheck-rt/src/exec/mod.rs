@@ -15,6 +15,7 @@ mod image;
 mod os_thread;
 pub mod outcome;
 mod panics;
+pub mod places;
 mod run;
 pub(crate) mod signal_stack;
 mod spin;

@@ -3,13 +3,14 @@
 use super::controller::{Slot, World};
 use super::image::Image;
 use super::outcome::{Outcome, PanicReport};
+use super::places::{Names, PlaceTable};
 use super::switch::{Backend, Birth, Carried, Resumed};
 use super::thread_locals::StdWords;
 use super::threads::Body;
 use super::view::{self, View};
 use super::{Active, EXPLORING, WORLD, panics};
 use crate::model::{Kind, Op};
-use crate::search::step::{End, Guide, Model, Plan, ThreadId, Trace};
+use crate::search::step::{End, Guide, Model, Places, Plan, ThreadId, Trace};
 use corosensei::stack::Stack;
 use std::cell::Cell;
 use std::panic::{Location, catch_unwind};
@@ -83,6 +84,24 @@ impl Execution {
     pub fn use_os_threads(&mut self) {
         self.world.backend = Backend::OsThreads;
         self.system_thread = None;
+    }
+
+    /// From now on operations and objects are looked at by name. Returns what priorities need to
+    /// know about them.
+    pub fn look_for(&mut self, names: Names) -> Rc<dyn Places> {
+        let table = Rc::new(PlaceTable::new(names));
+        self.world.places = Some(Rc::clone(&table));
+        Rc::new(table)
+    }
+
+    /// Whether there is code that is not to be preempted.
+    pub fn restricts_preemptions(&self) -> bool {
+        self.world.places.as_ref().is_some_and(|places| places.restricts())
+    }
+
+    /// Paths that were asked for and match no function of the program.
+    pub fn unknown_paths(&self) -> &[String] {
+        self.world.places.as_ref().map_or(&[], |places| places.unknown())
     }
 
     /// How the last execution ended.
@@ -319,17 +338,18 @@ impl Model for Execution {
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut self.world.trace, trace);
         self.find_std_words();
-        let clean = self.world.compares_stacks || guide.is_some();
-        if clean {
+        if guide.is_some() {
             self.world.stacks.clean();
+        } else {
+            self.world.stacks.clean_compared();
         }
         self.world.begin(&plan.deltas, plan.prefix, guide);
         self.execute();
-        if self.world.compares_stacks && !clean {
+        while self.world.compared_unclean && guide.is_none() {
             // What it found in unused slots says nothing: once more. A guide could not be asked
-            // twice, hence the cleaning in advance.
+            // twice, hence the thorough cleaning in advance.
             self.tear_down();
-            self.world.stacks.clean();
+            self.world.stacks.clean_compared();
             self.world.begin(&plan.deltas, plan.prefix, guide);
             self.execute();
         }

@@ -164,10 +164,21 @@ impl Spin {
         self.stack.clear();
     }
 
-    /// Whether the thread may have done `op` before.
+    /// Whether doing `op` may be a round of a loop that waits: the thread may have done it before,
+    /// and not just now with an effect.
     #[inline]
     pub(crate) fn may_repeat(&self, op: &Op) -> bool {
-        self.sites & Self::bit(op.site) != 0
+        self.sites & Self::bit(op.site) != 0 && !self.goes_round_with_effect(op)
+    }
+
+    /// Whether `op` is all that the thread's loop does, and changes its object every time.
+    #[inline]
+    fn goes_round_with_effect(&self, op: &Op) -> bool {
+        let last = self.steps[self.count.wrapping_sub(1) % MEMORY].as_ref();
+        self.compared_at.is_none()
+            && last.is_some_and(|last| {
+                last.before != last.after && std::ptr::eq(last.site, op.site) && last.object == op.object
+            })
     }
 
     /// The steps since the thread last did `op`, that one first; `None` if it did not.
@@ -203,6 +214,10 @@ impl Spin {
 /// Whether what a step does shows in the state of its objects.
 #[inline]
 pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
+    if event.alt.budget().is_some() {
+        // It need not go that way again: what failed for no reason is not waiting for anything.
+        return false;
+    }
     match kind {
         Kind::Load
         | Kind::Store
@@ -289,7 +304,9 @@ impl World {
             spin.forget_state();
         }
         spin.rounds += 1;
-        self.compares_stacks = true;
+        let number = usize::from(self.threads[self.running].id.0);
+        self.compared_unclean |= self.stacks.compares(number, frame.stack, base);
+        let spin = &mut self.threads[self.running].spin;
         let exact = spin.is_as_before(op, frame, base);
         if exact || (yields && spin.rounds > ROUNDS) {
             self.spin_bound_reached |= !exact;

@@ -20,6 +20,10 @@ pub(crate) struct Thread {
     pub(crate) token: ObjectId,
     /// What it will do next.
     pub(crate) op: Op,
+    /// Where that stands, as a number of the place table; 0 if nobody asked.
+    pub(crate) place: u32,
+    /// It is not to be preempted before it.
+    pub(crate) held: bool,
     /// It has executed its last operation.
     pub(crate) ended: bool,
     /// How many threads it has started.

@@ -133,7 +133,7 @@ impl Backtrack {
         let line = self.tree.branch(point.line, step, step + 1, point.own, &chain, &[]);
         let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
         let preempts = running.is_some_and(|running| {
-            running != choice.thread && pending.iter().any(|p| p.thread == running && p.enabled)
+            running != choice.thread && pending.iter().any(|p| p.thread == running && p.enabled && !p.yields)
         });
         let candidate = Candidate {
             trace,

@@ -89,6 +89,7 @@ impl Search {
             options.budget = Budget::NONE;
         }
         let strategy = match (options.bound, options.reduction) {
+            _ if options.scoped => Strategy::Enumerate(Enumerate::new()),
             (Some(_), _) | (None, Reduction::None) => Strategy::Enumerate(Enumerate::new()),
             (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new(options.seed)),
             (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
@@ -155,7 +156,13 @@ impl Search {
         let (progress, bound_done) = match &self.strategy {
             Strategy::Optimal(optimal) => (Some(&optimal.progress), None),
             Strategy::Backtrack(_) => (None, None),
-            Strategy::Enumerate(enumerate) => (Some(&enumerate.progress), enumerate.progress.bound_done()),
+            Strategy::Enumerate(enumerate) => {
+                // Where points are expanded only once, the first schedule to a point need not be the
+                // one with the fewest preemptions.
+                let counts = self.options.bound.is_some() || !self.options.scoped;
+                let done = enumerate.progress.bound_done().filter(|_| counts);
+                (Some(&enumerate.progress), done)
+            }
         };
         let random = match &self.strategy {
             Strategy::Optimal(optimal) => u64::from(optimal.seeds_run),

@@ -15,6 +15,14 @@
 //! pruning of CHESS with the two conditions that make it sound (last thread, preemptions spent).
 //! Budgets of costly alternatives are part of the class: taking one is a step of it.
 //!
+//! **Trusted code** (CHESS 4.4.1) is a bound of another kind: a thread that stands between two
+//! operations of it is not preempted. Whether it stands there depends on nothing but what the
+//! thread itself has done ([`Pending::held`]), which is the same in all schedules of a class; so
+//! the argument above holds for it as well: the same moves are allowed from equal points. Reduction
+//! is left out for the same reason as with a bound: the schedule it would keep may be one of those
+//! that are not allowed. Without a bound the number of preemptions does not matter, so a point is
+//! expanded once.
+//!
 //! `bound_done` is exact: no schedule costs less than the point it continues, so when the cheapest
 //! pending one has k preemptions, all with fewer are covered.
 
@@ -113,10 +121,11 @@ impl Enumerate {
             start + 1
         };
         for step in first_new..=trace.events.len() as StepIndex {
-            if options.bound.is_some() {
+            if options.bound.is_some() || options.scoped {
                 let running = step.checked_sub(1).map(|s| trace.events[s as usize].thread);
                 let key = (self.history.signature_before(step), running);
                 let spent = self.preemptions[step as usize];
+                let spent = if options.bound.is_some() { spent } else { 0 };
                 let least = self.expanded.entry(key).or_insert(u32::MAX);
                 if *least <= spent {
                     return;
@@ -145,10 +154,17 @@ impl Enumerate {
         let done = trace.events.get(step as usize);
         let spent = spent(&trace.events[..step as usize]);
         let limits = [options.budget.spurious, options.budget.timeouts, options.budget.weak_failures];
-        let count = self.pending_at(trace, step).len();
+        let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
+        let all = self.pending_at(trace, step);
+        let held = all.iter().find(|p| Some(p.thread) == running && p.enabled && !p.yields && p.held);
+        let held = held.filter(|_| options.scoped).map(|held| held.thread);
+        let count = all.len();
         for at in 0..count {
             let pending = self.pending_at(trace, step)[at];
             let thread = pending.thread;
+            if held.is_some_and(|held| held != thread) {
+                continue;
+            }
             if pending.enabled && done.is_some_and(|event| event.thread != thread) {
                 self.add(options, trace, step, Choice { thread, alt: Alt::DEFAULT });
             }
@@ -170,7 +186,8 @@ impl Enumerate {
         let pending = self.pending_at(trace, step);
         let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
         let preempts = running.is_some_and(|running| {
-            running != choice.thread && pending.iter().any(|p| p.thread == running && p.enabled)
+            let goes_on = |p: &Pending| p.thread == running && p.enabled && !p.yields;
+            running != choice.thread && pending.iter().any(goes_on)
         });
         let preemptions = self.preemptions[step as usize] + u32::from(preempts);
         if options.bound.is_some_and(|bound| preemptions > bound) {

@@ -14,6 +14,10 @@
 use super::dependence::{Class, class};
 use super::step::{Event, Mode, NO_STEP, ObjectId, StepIndex, ThreadId, Trace};
 
+/// A part of a clock: four threads at once, so that clocks are joined without a loop in most tests.
+type Lane = [u32; LANE];
+const LANE: usize = 4;
+
 /// End of a chain of accesses.
 pub(super) const NO_LINK: u32 = u32::MAX;
 
@@ -49,27 +53,36 @@ impl ObjectHistory {
     }
 }
 
+/// What is kept of one step besides its clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct StepHistory {
+    /// Signature of the execution up to and with it.
+    signature: u64,
+    /// Its position within its thread, counted from 1.
+    index: u32,
+    /// Where in [`History::replaced`] its entries begin.
+    replaced_from: u32,
+    /// Of each access: the next one of the same group, and the next shared acquisition.
+    next: [u32; 2],
+    next_shared: [u32; 2],
+}
+
 /// Clocks and object histories of one execution.
 #[derive(Debug, Default)]
 pub struct History {
     threads: usize,
-    clocks: Vec<u32>,
-    /// Position of each step within its thread, counted from 1.
-    index: Vec<u32>,
+    /// Lanes in a clock.
+    width: usize,
+    clocks: Vec<Lane>,
+    steps: Vec<StepHistory>,
     by_thread: Vec<Vec<StepIndex>>,
     /// Stable objects and those of this execution only.
     objects: [Vec<ObjectHistory>; 2],
     generation: u32,
-    /// `chain[2 * step + slot]`: next access of the same group.
-    chain: Vec<u32>,
-    shared_chain: Vec<u32>,
     /// Steps that are ordered after all before them and before all after them.
     forced: Vec<StepIndex>,
-    /// Histories that steps replaced, for going back, and where those of each step begin.
+    /// Histories that steps replaced, for going back.
     replaced: Vec<(ObjectId, ObjectHistory)>,
-    replaced_from: Vec<u32>,
-    /// Signature of every prefix; the empty one first.
-    signatures: Vec<u64>,
     /// A random number per thread.
     weights: Vec<u64>,
 }
@@ -78,42 +91,34 @@ impl History {
     /// Forgets the last execution; `threads` is one more than the largest thread number to come.
     pub fn start(&mut self, threads: usize) {
         self.threads = threads;
+        self.width = threads.div_ceil(LANE);
         self.clocks.clear();
-        self.index.clear();
-        self.chain.clear();
-        self.shared_chain.clear();
+        self.steps.clear();
         self.replaced.clear();
-        self.replaced_from.clear();
         self.by_thread.iter_mut().for_each(Vec::clear);
         self.by_thread.resize_with(threads.max(self.by_thread.len()), Vec::new);
         self.generation = self.generation.wrapping_add(1);
         self.forced.clear();
-        self.signatures.clear();
-        self.signatures.push(0);
-        self.weights.extend((self.weights.len()..threads).map(|thread| mix(thread as u64 + 1)));
+        self.weights.extend((self.weights.len()..self.width * LANE).map(|thread| mix(thread as u64 + 1)));
     }
 
     /// Goes back to where `steps` steps had been read, if that many are known and no thread beyond
     /// `threads` is to come; otherwise to the start. How many steps are kept.
     pub(super) fn keep(&mut self, steps: StepIndex, threads: usize) -> StepIndex {
-        if steps == 0 || threads > self.threads || steps as usize > self.index.len() {
+        if steps == 0 || threads > self.threads || steps as usize > self.steps.len() {
             self.start(threads.max(self.threads));
             return 0;
         }
         let kept = steps as usize;
-        if let Some(&from) = self.replaced_from.get(kept) {
-            while self.replaced.len() > from as usize {
+        if let Some(first) = self.steps.get(kept) {
+            while self.replaced.len() > first.replaced_from as usize {
                 let (object, before) = self.replaced.pop().expect("its length was looked at");
                 let (table, at) = place(object);
                 self.objects[table][at] = before;
             }
         }
-        self.replaced_from.truncate(kept);
-        self.clocks.truncate(kept * self.threads);
-        self.index.truncate(kept);
-        self.chain.truncate(2 * kept);
-        self.shared_chain.truncate(2 * kept);
-        self.signatures.truncate(kept + 1);
+        self.clocks.truncate(kept * self.width);
+        self.steps.truncate(kept);
         for own in self.by_thread.iter_mut().chain([&mut self.forced]) {
             while own.last().is_some_and(|&last| last >= steps) {
                 own.pop();
@@ -137,8 +142,14 @@ impl History {
         let thread = event.thread.0 as usize;
         self.open_row(thread, event.enabler);
         let mine = self.by_thread[thread].len() as u32 + 1;
-        self.clocks[row + thread] = mine;
-        self.index.push(mine);
+        self.clocks[row + thread / LANE][thread % LANE] = mine;
+        self.steps.push(StepHistory {
+            signature: 0,
+            index: mine,
+            replaced_from: self.replaced.len() as u32,
+            next: [NO_LINK; 2],
+            next_shared: [NO_LINK; 2],
+        });
     }
 
     /// A row as if a step of `thread` followed now; dropped again by [`History::close_probe`].
@@ -156,10 +167,12 @@ impl History {
         let row = self.clocks.len();
         match self.by_thread[thread].last() {
             Some(&previous) => {
-                let from = previous as usize * self.threads;
-                self.clocks.extend_from_within(from..from + self.threads);
+                let from = previous as usize * self.width;
+                for lane in from..from + self.width {
+                    self.clocks.push(self.clocks[lane]);
+                }
             }
-            None => self.clocks.resize(row + self.threads, 0),
+            None => self.clocks.resize(row + self.width, [0; LANE]),
         }
         if enabler != NO_STEP {
             self.join(row, enabler);
@@ -169,10 +182,15 @@ impl History {
         }
     }
 
+    /// The row of the step opened last.
+    pub(super) fn open_step(&self) -> usize {
+        self.clocks.len() - self.width
+    }
+
     /// Completes the row of the step opened last and enters its accesses.
     pub(super) fn finish(&mut self, event: &Event) {
-        let step = self.index.len() as StepIndex - 1;
-        let row = step as usize * self.threads;
+        let step = self.steps.len() as StepIndex - 1;
+        let row = step as usize * self.width;
         if event.forced {
             for thread in 0..self.threads {
                 if let Some(&last) = self.by_thread[thread].last() {
@@ -181,17 +199,14 @@ impl History {
             }
             self.forced.push(step);
         }
-        self.replaced_from.push(self.replaced.len() as u32);
-        self.chain.extend([NO_LINK; 2]);
-        self.shared_chain.extend([NO_LINK; 2]);
         for (slot, access) in event.accesses.iter().enumerate() {
             if access.object != ObjectId::NONE && access.mode != Mode::None {
                 self.enter(row, 2 * step + slot as u32, access.object, access.mode);
             }
         }
         self.by_thread[event.thread.0 as usize].push(step);
-        let signature = self.signature().wrapping_add(self.fingerprint(step, event));
-        self.signatures.push(signature);
+        let signature = self.signature_before(step).wrapping_add(self.fingerprint(step, event));
+        self.steps[step as usize].signature = signature;
     }
 
     fn enter(&mut self, row: usize, link: u32, object: ObjectId, mode: Mode) {
@@ -211,18 +226,18 @@ impl History {
             }
             Mode::AcquireShared | Mode::TryAcquireShared => {
                 history.shared = link;
-                self.shared_chain[link as usize] = before.shared;
+                self.steps[link as usize / 2].next_shared[link as usize % 2] = before.shared;
             }
             _ => {}
         }
         self.replaced.push((object, before));
         if joins {
-            self.chain[link as usize] = before.current;
+            self.steps[link as usize / 2].next[link as usize % 2] = before.current;
         }
         let mut earlier = if joins { before.previous } else { before.current };
         while earlier != NO_LINK {
             self.join(row, earlier / 2);
-            earlier = self.chain[earlier as usize];
+            earlier = self.next_in_group(earlier);
         }
     }
 
@@ -245,26 +260,34 @@ impl History {
     }
 
     pub(super) fn next_in_group(&self, link: u32) -> u32 {
-        self.chain[link as usize]
+        self.steps[link as usize / 2].next[link as usize % 2]
     }
 
     pub(super) fn next_shared(&self, link: u32) -> u32 {
-        self.shared_chain[link as usize]
+        self.steps[link as usize / 2].next_shared[link as usize % 2]
     }
 
     fn join(&mut self, row: usize, step: StepIndex) {
-        let from = step as usize * self.threads;
-        let (done, open) = self.clocks.split_at_mut(row);
-        for (mine, theirs) in open[..self.threads].iter_mut().zip(&done[from..from + self.threads]) {
-            *mine = (*mine).max(*theirs);
+        let from = step as usize * self.width;
+        for lane in 0..self.width {
+            let theirs = self.clocks[from + lane];
+            let mine = &mut self.clocks[row + lane];
+            for at in 0..LANE {
+                mine[at] = mine[at].max(theirs[at]);
+            }
         }
     }
 
     fn fingerprint(&self, step: StepIndex, event: &Event) -> u64 {
         let start = u64::from(event.thread.0) << 32 | u64::from(event.alt.0) << 16;
-        let counts = self.clock(step).iter().zip(&self.weights);
-        let sum = counts
-            .fold(start, |sum, (&count, &weight)| sum.wrapping_add(weight.wrapping_mul(u64::from(count))));
+        let from = step as usize * self.width;
+        let (weights, _) = self.weights.as_chunks::<LANE>();
+        let mut sum = start;
+        for (lane, weights) in self.clocks[from..from + self.width].iter().zip(weights) {
+            for at in 0..LANE {
+                sum = sum.wrapping_add(weights[at].wrapping_mul(u64::from(lane[at])));
+            }
+        }
         mix(sum)
     }
 
@@ -275,23 +298,22 @@ impl History {
 
     /// Steps read so far.
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.steps.len()
     }
 
     /// Whether nothing was read.
     pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.steps.is_empty()
     }
 
     /// How many steps of each thread happen before `step` or are it.
     pub fn clock(&self, step: StepIndex) -> &[u32] {
-        let from = step as usize * self.threads;
-        &self.clocks[from..from + self.threads]
+        self.row(step as usize * self.width)
     }
 
     /// Position of `step` within its thread, counted from 1.
     pub fn index(&self, step: StepIndex) -> u32 {
-        self.index[step as usize]
+        self.steps[step as usize].index
     }
 
     /// Whether `step` precedes whatever `thread` does next, enablers and objects aside.
@@ -308,7 +330,7 @@ impl History {
 
     /// The row of an open probe or step.
     pub(super) fn row(&self, row: usize) -> &[u32] {
-        &self.clocks[row..row + self.threads]
+        &self.clocks[row..row + self.width].as_flattened()[..self.threads]
     }
 
     /// Whether `first`, a step of `thread`, happens before `second` or is it.
@@ -324,12 +346,12 @@ impl History {
     /// Equal for executions of one class, different (up to 64-bit hashing) for different ones:
     /// the sum over all steps of a hash of thread, alternative and clock.
     pub fn signature(&self) -> u64 {
-        self.signatures.last().copied().unwrap_or(0)
+        self.signature_before(self.steps.len() as StepIndex)
     }
 
     /// The signature of the first `step` steps.
     pub fn signature_before(&self, step: StepIndex) -> u64 {
-        self.signatures[step as usize]
+        (step as usize).checked_sub(1).map_or(0, |last| self.steps[last].signature)
     }
 }
 
@@ -446,7 +468,7 @@ mod tests {
                 anew.finish(event);
             });
             assert_eq!(going_back.clocks, anew.clocks);
-            assert_eq!(going_back.signatures, anew.signatures);
+            assert_eq!(going_back.steps, anew.steps);
             assert_eq!(going_back.forced, anew.forced);
             for object in (0..4).map(ObjectId) {
                 let (mut back, mut new) = (going_back.object(object), anew.object(object));

@@ -1,9 +1,9 @@
-//! Races that were seen before, rejected without building their sequences.
+//! Races whose sequences need not be built: those that were seen before, and the simplest of the new.
 
 use super::races::Reversal;
 use super::step::*;
 use super::tree::{Edge, Tree};
-use super::wakeup::{Place, Source};
+use super::wakeup::{Branch, Place, Source};
 
 /// Whether a branch of one step at `place`, taken by a thread of w, covers w.
 ///
@@ -50,6 +50,37 @@ pub(super) fn covered_at_once(tree: &Tree, source: Source<'_>, reversal: &Revers
     short.any(|&child| {
         let edge = tree.chained(child, place.step);
         begins(&edge) || edge.choice() == reversal.choice && directly(source, reversal, place)
+    })
+}
+
+/// The branch of a race that nobody has reversed at its place and whose operation can come first.
+///
+/// This is what becomes of most of the others, and what [`super::wakeup`] would make of them: at a
+/// free point without branches nobody sleeps and nobody but the reversed step could cover w; the new
+/// branch is the operation alone, which depends on that step, so that everybody is awake behind it.
+pub(super) fn branch_at_once(
+    tree: &mut Tree,
+    source: Source<'_>,
+    reversal: &Reversal,
+    place: &Place,
+) -> Option<Branch> {
+    let alone = place.reversed.is_some()
+        && reversal.instead_of != NO_STEP
+        && place.step >= tree.free(place.line)
+        && !reversal.excludes_sharers
+        && reversal.choice.alt.budget().is_none()
+        && tree.children_at(place.line, place.step).is_empty();
+    if !alone || !directly(source, reversal, place) {
+        return None;
+    }
+    let edge = Edge::new(reversal.choice, &reversal.accesses);
+    let line = tree.branch(place.line, place.step, place.step + 1, place.own, &[edge], &[]);
+    let preempts = place.running.is_some_and(|running| running != edge.thread);
+    Some(Branch {
+        line,
+        step: place.step,
+        first: reversal.choice,
+        preemptions: place.preemptions + u32::from(preempts),
     })
 }
 

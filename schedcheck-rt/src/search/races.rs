@@ -114,8 +114,8 @@ impl Races {
     }
 
     fn read(&mut self, trace: &Trace, history: &mut History, step: StepIndex, event: &Event) {
-        let row = step as usize * history.threads();
         history.begin(event);
+        let row = history.open_step();
         let kind = if event.forced { Kind::Forced } else { Kind::Ordinary };
         self.collect(history, &trace.events, event.thread, &event.accesses, kind, row);
         self.races_of_step(trace, event, step);
@@ -162,6 +162,9 @@ impl Races {
                     self.competitors(history, events, *access, kind);
                 }
             }
+        }
+        if self.candidates.is_empty() {
+            return;
         }
         let clock = history.row(row);
         self.candidates.retain(|&step| {

@@ -2,11 +2,12 @@
 
 use super::engine::Search;
 use super::history::History;
-use super::models::brute::truth;
+use super::models::brute::{classes_of_schedules, truth};
 use super::models::programs::*;
 use super::models::random::{FAMILIES, Family, program};
 use super::models::toy::{Program, Toy};
 use super::options::{Options, Reduction};
+use super::rng::Rng;
 use super::shrink::minimise;
 use super::soak::{Figures, bounded, by, compare, explore};
 use super::step::{Access, Budget, Model, ObjectId, Trace};
@@ -127,6 +128,50 @@ fn bounded_search_reaches_every_class_within_the_bound() {
             bounded(seed, family).unwrap();
         }
     }
+}
+
+/// Trusts about half of the operations, in stretches.
+fn trust_some(program: &mut Program, seed: u64) {
+    let mut rng = Rng::new(seed);
+    program.trusted = vec![0; program.threads.len()];
+    for trusted in &mut program.trusted {
+        let mut on = false;
+        for at in 0..64 {
+            on ^= rng.below(5) < 2;
+            *trusted |= u64::from(on) << at;
+        }
+    }
+}
+
+#[test]
+fn trusted_code_is_not_preempted_and_everything_else_is() {
+    let (mut compared, mut smaller) = (0, 0);
+    for family in FAMILIES {
+        for seed in 0..60 {
+            let mut program = program(seed, family);
+            let Some(all) = truth(&program, Budget::default(), 600) else { continue };
+            trust_some(&mut program, seed);
+            for bound in [None, Some(1)] {
+                let most = bound.unwrap_or(u32::MAX);
+                let Some(allowed) = classes_of_schedules(&program, Budget::default(), most, 3000) else {
+                    continue;
+                };
+                for (reduction, order) in [
+                    (Reduction::Optimal, "mdpor,pb"),
+                    (Reduction::Source, "rand:2"),
+                    (Reduction::None, "dfs"),
+                ] {
+                    let options = Options { bound, reduction, scoped: true, ..by(order) };
+                    let found = explore(&program, options);
+                    assert_eq!(found.diverged, 0, "{family:?} {seed}");
+                    assert_eq!(found.classes, allowed, "{family:?} {seed}, at most {most} preemptions");
+                }
+                compared += 1;
+                smaller += usize::from(allowed.len() < all.classes.len());
+            }
+        }
+    }
+    assert!(compared > 300 && smaller > 100, "{smaller} of {compared} have fewer classes");
 }
 
 #[test]

@@ -40,7 +40,7 @@
 
 use super::dependence::{blocks, dependent};
 use super::history::History;
-use super::quick::covered_at_once;
+use super::quick::{branch_at_once, covered_at_once};
 use super::races::Reversal;
 use super::sequence::precedes;
 use super::step::*;
@@ -115,8 +115,8 @@ pub(super) struct Place {
     /// The choice being reversed, while it is still ahead and so is the operation that reverses it:
     /// these two depend on each other whatever their objects.
     pub(super) reversed: Option<Choice>,
-    preemptions: u32,
-    running: Option<ThreadId>,
+    pub(super) preemptions: u32,
+    pub(super) running: Option<ThreadId>,
     /// `running` is known to be able to go on.
     goes_on: bool,
 }
@@ -133,6 +133,9 @@ impl Inserter {
         let place = enter(tree, source, reversal.at, preemptions);
         if covered_at_once(tree, source, reversal, &place) {
             return Insertion::Settled;
+        }
+        if let Some(branch) = branch_at_once(tree, source, reversal, &place) {
+            return Insertion::New(branch);
         }
         self.prepare(source, reversal.at);
         if !self.collect(source, reversal) || !self.fit_budget(source, reversal) {
