@@ -149,6 +149,13 @@ impl<'a> Discovered<'a> {
         if chosen.is_empty() { Err(ExpectedError::NoTests(self.why_none(args))) } else { Ok(chosen) }
     }
 
+    /// The tests to explore, with the arguments of their attributes.
+    pub fn with_attributes(&self, args: &SelectArgs) -> Result<Vec<(TestId, String)>> {
+        self.selected(args)?;
+        let chosen = self.tests.iter().filter(|(_, test)| args.selects(test));
+        Ok(chosen.map(|(binary, test)| (id(binary, test.name.clone()), test.options.clone())).collect())
+    }
+
     /// The binary that has a test.
     pub fn binary_with(&self, id: &TestId) -> Option<&'a TestBinary> {
         let is_it = |(binary, test): &&(&TestBinary, ListedTest)| {

@@ -37,6 +37,9 @@ pub struct ListedTest {
     pub marked: bool,
     #[serde(default)]
     pub ignored: bool,
+    /// The arguments of the attribute: `bound=2;max_time=10s`.
+    #[serde(default)]
+    pub options: String,
 }
 
 /// What the child has decided before it begins.
