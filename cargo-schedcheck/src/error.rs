@@ -40,8 +40,6 @@ pub enum ExpectedError {
     #[error("could not read cargo's configuration: {0}")]
     CargoConfig(String),
     #[error("{0}")]
-    Usage(String),
-    #[error("{0}")]
     NoTests(String),
     #[error("{0}")]
     BadSetup(String),
@@ -60,7 +58,6 @@ impl ExpectedError {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::BuildFailed | Self::Metadata { .. } => ExitCode::BuildFailed,
-            Self::Usage(_) => ExitCode::Usage,
             Self::NoTests(_) => ExitCode::NoTests,
             Self::Interrupted | Self::DebuggerEnded => ExitCode::Interrupted,
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::Passed,

@@ -63,7 +63,7 @@ fn bad_usage_is_explained_before_anything_is_built() {
         (&["--max-time", "soon"], "write for example `90s`"),
         (&["--max-time", "0s"], "longer than nothing"),
         (&["--reduction", "optmal"], "optimal, source, classic, none"),
-        (&["--html", "out"], "--html is not available yet"),
+        (&["--open"], "--html <DIR>"),
     ];
     let project = Project::copy_of("canned");
     for (args, message) in cases {

@@ -17,9 +17,12 @@ pub struct OutputOpts {
     /// Write a SARIF report, with one flow for each thread of a failing schedule
     #[arg(long, value_name = "FILE", env = "SCHEDCHECK_SARIF")]
     pub sarif: Option<Utf8PathBuf>,
-    /// Write an HTML report
+    /// Write an HTML report into this folder: one file, `index.html`, that needs nothing else
     #[arg(long, value_name = "DIR", env = "SCHEDCHECK_HTML")]
     pub html: Option<Utf8PathBuf>,
+    /// Open the HTML report in a browser
+    #[arg(long, requires = "html")]
+    pub open: bool,
     /// Write failing schedules as a Chrome trace, for ui.perfetto.dev
     #[arg(long, value_name = "FILE", env = "SCHEDCHECK_CHROME_TRACE")]
     pub chrome_trace: Option<Utf8PathBuf>,
@@ -52,8 +55,8 @@ pub enum Annotations {
 impl OutputOpts {
     /// Makes sure that the reports can be written, before anything is built.
     pub fn check(&self) -> Result<()> {
-        if self.html.is_some() {
-            return Err(ExpectedError::Usage("--html is not available yet in this version".to_owned()));
+        if let Some(dir) = &self.html {
+            fs_err::create_dir_all(dir)?;
         }
         for path in [&self.junit, &self.sarif, &self.chrome_trace].into_iter().flatten() {
             if path.is_dir() {

@@ -80,7 +80,8 @@ fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
     rows
 }
 
-fn is_folded(finished: &Finished, step: &Step) -> bool {
+/// Whether a step matters to its own thread only.
+pub fn is_folded(finished: &Finished, step: &Step) -> bool {
     let op = word(&step.op);
     let only_counted = || {
         let mut on_object = finished.trace.iter().filter(|other| other.object == step.object);

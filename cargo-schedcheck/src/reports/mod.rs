@@ -4,6 +4,7 @@ pub mod diagnostic;
 pub mod event;
 pub mod forms;
 pub mod github;
+pub mod html;
 pub mod human;
 pub mod interleaving;
 pub mod jsonl;
@@ -46,6 +47,9 @@ impl Reports {
         // Files before words: who reads of a failure finds its report.
         if let Some(path) = &output.chrome_trace {
             sinks.push(Box::new(chrome_trace::ChromeTrace::new(path.clone())));
+        }
+        if let Some(dir) = &output.html {
+            sinks.push(Box::new(html::Html::new(dir.clone(), root.to_owned(), output.open)));
         }
         if let Some(path) = &output.junit {
             sinks.push(Box::new(junit::Junit::new(path.clone())));

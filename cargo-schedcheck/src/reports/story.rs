@@ -1,6 +1,8 @@
 //! What a recorded schedule means: who held which lock from when to when, and which step had to wait for which.
 //!
 //! Everything is derived from the names of the operations, so every report can use it and the engine need not know.
+use std::collections::BTreeMap;
+
 use crate::run::wire::{Finished, Step};
 
 /// A lock in the hands of a thread.
@@ -74,21 +76,17 @@ pub fn holding<'a>(finished: &'a Finished, thread: usize, object: &str) -> Optio
 pub fn edges(finished: &Finished) -> Vec<Edge> {
     let trace = &finished.trace;
     let mut edges = Vec::new();
+    // The last step of each kind on each object, and the end of each thread by name.
+    let mut last: BTreeMap<(Option<&str>, &str), usize> = BTreeMap::new();
+    let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, step) in trace.iter().enumerate() {
-        let before = || trace[..at].iter().enumerate().rev();
-        let on_same = |names: &'static [&'static str]| {
-            before()
-                .find(|(_, other)| other.object == step.object && names.contains(&word(&other.op)))
-                .map(|(index, _)| index)
+        let object = step.object.as_deref();
+        let on_same = |names: &[&'static str]| {
+            names.iter().filter_map(|name| last.get(&(object, *name)).copied()).max()
         };
         let cause = match word(&step.op) {
             "begin" => spawn_of(finished, step.thread, at).map(|from| (from, "starts")),
-            "join" => before()
-                .find(|(_, other)| {
-                    word(&other.op) == "end"
-                        && Some(name_of(finished, other.thread)) == step.object.as_deref()
-                })
-                .map(|(from, _)| (from, "ends before the join")),
+            "join" => object.and_then(|name| Some((*ends.get(name)?, "ends before the join"))),
             "lock" | "try_lock" | "read" | "read_in_line" | "try_read" | "write" | "try_write" => {
                 on_same(&["unlock", "read_unlock", "write_unlock"]).map(|from| (from, "unlocks before"))
             }
@@ -109,6 +107,10 @@ pub fn edges(finished: &Finished) -> Vec<Edge> {
             "barrier_leave" => on_same(&["barrier"]).map(|from| (from, "arrives before")),
             _ => None,
         };
+        last.insert((object, word(&step.op)), at);
+        if word(&step.op) == "end" {
+            ends.insert(name_of(finished, step.thread), at);
+        }
         if let Some((from, why)) = cause.filter(|(from, _)| trace[*from].thread != step.thread) {
             edges.push(Edge { from, to: at, why });
         }
