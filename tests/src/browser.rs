@@ -33,7 +33,7 @@ impl Browser {
             let version = Command::new(name).arg("--version").output();
             version.is_ok_and(|output| output.status.success())
         };
-        let name = NAMES.into_iter().find(|name| runs(&name))?;
+        let name = NAMES.into_iter().find(runs)?;
         let profile = tempfile::tempdir().expect("a temporary directory");
         // The protocol is spoken on descriptors 3 and 4.
         let script = format!(

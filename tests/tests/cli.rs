@@ -45,7 +45,7 @@ fn plain_tests_run_in_their_package_with_cargos_flags() {
 #[test]
 fn a_filter_that_matches_nothing_is_an_error() {
     let output = Project::copy_of("canned").schedcheck(&["nope", "--exact"]).run().expect_code(4);
-    assert!(output.stderr.contains("none of 18 tests in 1 binary matches `nope`"), "{}", output.stderr);
+    assert!(output.stderr.contains("none of 19 tests in 1 binary matches `nope`"), "{}", output.stderr);
 }
 
 #[test]

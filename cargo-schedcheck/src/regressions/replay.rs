@@ -10,7 +10,7 @@ use crate::cli::{CargoOpts, ExploreOpts, ReplayArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
 use crate::reports::event::{RunStarted, Summary, TestResult};
-use crate::reports::{Event, Reports, Sink, Volume};
+use crate::reports::{Event, Reports, Sink, Volume, say};
 use crate::run::explore::{Verdict, attend};
 use crate::run::request::Request;
 use crate::run::session::{Session, as_typed, replay_command};
@@ -41,7 +41,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     sink.event(&Event::RunStarted(&started))?;
     sink.event(&Event::TestStarted(&file.id()))?;
     let once = Once { file: &file, binary, source_dirs: &source_dirs };
-    let Replayed { state, mut finished } = once.run(args.os_threads, cargo.verbose > 0)?;
+    let Replayed { state, mut finished } = once.run(args.os_threads)?;
     if let (Some(debugger), State::Fails) = (&args.debugger, state) {
         // In the debugger there is one execution: the schedule must fit as it is.
         let work = tempfile::tempdir()?;
@@ -78,7 +78,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     if args.save && state == State::Fails {
         let kept = saved::keep(&args.file, &binary.package_dir)?;
         if !cargo.quiet {
-            anstream::eprintln!("note: kept as {kept}: replayed first on every run from now on");
+            say(&format!("note: kept as {kept}: replayed first on every run from now on"));
         }
     }
     Ok(exit_code)
@@ -113,12 +113,12 @@ pub struct Once<'a> {
 
 impl Once<'_> {
     /// Executes the recorded schedule and judges what came.
-    pub fn run(&self, os_threads: bool, show_stderr: bool) -> Result<Replayed> {
+    pub fn run(&self, os_threads: bool) -> Result<Replayed> {
         let work = tempfile::tempdir()?;
         let work = utf8(work.path())?.to_owned();
         let schedule = sites::moved(self.file.schedule.clone(), self.source_dirs);
         let request = self.request(&schedule, os_threads).record(&work.join("record"));
-        match attend(self.binary, &request, &work, show_stderr, PATIENCE, |_| {})? {
+        match attend(self.binary, &request, &work, false, PATIENCE, |_| {})? {
             Verdict::Finished { finished, .. } => Ok(self.judged(*finished)),
             Verdict::Stopped(_) => Err(ExpectedError::Interrupted),
         }

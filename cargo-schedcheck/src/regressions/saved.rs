@@ -48,13 +48,8 @@ impl Saved {
     }
 
     /// Replays it.
-    pub fn replay(
-        &self,
-        binary: &TestBinary,
-        source_dirs: &[Utf8PathBuf],
-        show_stderr: bool,
-    ) -> Result<Replayed> {
-        Once { file: &self.file, binary, source_dirs }.run(false, show_stderr)
+    pub fn replay(&self, binary: &TestBinary, source_dirs: &[Utf8PathBuf]) -> Result<Replayed> {
+        Once { file: &self.file, binary, source_dirs }.run(false)
     }
 
     /// Removes the file of a failure that does not come any more.

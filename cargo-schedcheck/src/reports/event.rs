@@ -16,6 +16,8 @@ pub enum Event<'a> {
     Regression(&'a Regression),
     TestStarted(&'a TestId),
     TestProgress(&'a TestId, &'a Progress),
+    /// A test wrote this to stderr, and the user wants to see it.
+    Said(&'a str),
     TestFinished(&'a TestResult),
     /// A test was ended before it had a verdict, by the user.
     TestStopped(&'a TestId, &'a Progress),

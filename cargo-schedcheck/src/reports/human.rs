@@ -1,5 +1,6 @@
 //! Status lines and summary for people, on stderr.
 use std::io;
+use std::time::Duration;
 
 use clap_cargo::style;
 
@@ -20,6 +21,8 @@ pub struct Human {
     tests: usize,
     done: usize,
     failed: usize,
+    /// The budget of tests about which nothing special is said.
+    max_time: Option<Duration>,
     running: Vec<(TestId, Progress)>,
 }
 
@@ -27,7 +30,7 @@ impl Human {
     /// A report that has seen nothing yet.
     pub fn new(quiet: bool, verbose: bool) -> Self {
         let terminal = Terminal::new(quiet);
-        Self { terminal, quiet, verbose, tests: 0, done: 0, failed: 0, running: Vec::new() }
+        Self { terminal, quiet, verbose, tests: 0, done: 0, failed: 0, max_time: None, running: Vec::new() }
     }
 
     fn show_progress(&mut self) {
@@ -38,7 +41,7 @@ impl Human {
         if self.failed > 0 {
             text.push_str(&format!(", {} failed", self.failed));
         }
-        text.push_str(&format!("  {}  {}", id.name, state(progress)));
+        text.push_str(&format!("  {}  {}", id.name, state(progress, self.max_time)));
         if let others @ 1.. = self.running.len() - 1 {
             text.push_str(&format!("  (and {others} more)"));
         }
@@ -122,6 +125,7 @@ impl Sink for Human {
         match event {
             Event::RunStarted(run) => {
                 self.tests = run.tests;
+                self.max_time = run.limits.max_time;
                 if !self.quiet && !run.replay {
                     let tests = plural(run.tests as u64, "test");
                     let binaries = if run.binaries == 1 { "binary" } else { "binaries" };
@@ -147,10 +151,14 @@ impl Sink for Human {
                 }
                 self.show_progress();
             }
+            Event::Said(text) => self.terminal.text(text.trim_end_matches('\n')),
             Event::TestFinished(result) => {
                 self.running.retain(|(running, _)| *running != result.id);
                 self.done += 1;
                 self.failed += usize::from(result.failed());
+                if self.done == self.tests {
+                    self.terminal.clear();
+                }
                 self.finished(result);
                 self.show_progress();
             }
@@ -173,21 +181,33 @@ impl Sink for Human {
     }
 }
 
-/// How far a search is: amount, speed, what is covered, what is left.
-fn state(progress: &Progress) -> String {
+/// How far a search is: amount, speed, what is covered, how much is left.
+fn state(progress: &Progress, max_time: Option<Duration>) -> String {
     let mut text = amount(progress.executions).trim_start().to_owned();
-    if progress.elapsed_ms >= 1000 {
-        text.push_str(&format!(", {}/s", progress.executions * 1000 / progress.elapsed_ms));
+    let elapsed = Duration::from_millis(progress.elapsed_ms);
+    let rate = progress.executions as f64 / elapsed.as_secs_f64();
+    if progress.elapsed_ms > 0 {
+        text.push_str(&format!(", {rate:.0}/s"));
     }
     if let Some(bound) = progress.bound_done {
         text.push_str(&format!(", done up to {bound} {}", plural(bound.into(), "preemption")));
     }
     let executions = progress.executions as f64;
-    match progress.estimate {
-        Some(estimate) if estimate > 0.0 && estimate >= executions => {
-            text.push_str(&format!(", ≈ {:.0} %", 100.0 * executions / estimate));
+    let estimate = progress.estimate.filter(|estimate| *estimate > 0.0 && *estimate >= executions);
+    match estimate {
+        Some(estimate) => text.push_str(&format!(", ≈ {:.0} %", 100.0 * executions / estimate)),
+        None => text.push_str(&format!(", {} open", progress.pending)),
+    }
+    // Until the search is done or the budget is spent, whichever comes first.
+    let budget = max_time.map(|limit| limit.saturating_sub(elapsed));
+    let search = estimate.filter(|_| progress.elapsed_ms > 0).map(|estimate| (estimate - executions) / rate);
+    let search = search.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    match (search, budget) {
+        (Some(search), budget) if budget.is_none_or(|budget| search <= budget) => {
+            text.push_str(&format!(", ≈ {} s left", search.as_secs()));
         }
-        _ => text.push_str(&format!(", {} open", progress.pending)),
+        (_, Some(budget)) => text.push_str(&format!(", at most {} s left", budget.as_secs())),
+        _ => {}
     }
     text
 }
@@ -235,5 +255,30 @@ fn seconds(milliseconds: u64) -> String {
 /// Columns of the terminal, or a width that reads well in a log.
 fn terminal_width() -> usize {
     let measured = terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
-    measured.unwrap_or(120).clamp(40, 200)
+    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
+    measured.or_else(told).unwrap_or(120).clamp(30, 200)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_says_how_far_how_fast_and_how_long() {
+        let progress = |estimate| Progress {
+            executions: 500,
+            pending: 38,
+            estimate,
+            bound_done: Some(1),
+            elapsed_ms: 1000,
+            ..Progress::default()
+        };
+        let minute = Some(Duration::from_secs(60));
+        let done = "500 schedules, 500/s, done up to 1 preemption";
+        assert_eq!(state(&progress(Some(2000.0)), minute), format!("{done}, ≈ 25 %, ≈ 3 s left"));
+        assert_eq!(state(&progress(Some(2e9)), minute), format!("{done}, ≈ 0 %, at most 59 s left"));
+        assert_eq!(state(&progress(None), minute), format!("{done}, 38 open, at most 59 s left"));
+        assert_eq!(state(&progress(None), None), format!("{done}, 38 open"));
+        assert_eq!(state(&Progress::default(), None), "0 schedules, 0 open");
+    }
 }

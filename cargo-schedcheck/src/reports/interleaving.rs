@@ -29,12 +29,13 @@ pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
     let rows = &rows[hidden..];
 
     let columns = columns(finished, rows, width);
+    if MARGIN + columns.len() * (NARROWEST + GAP) > width {
+        return list(finished, rows, hidden, width);
+    }
     let mut table = String::new();
     let heads = columns.iter().map(|column| (column.head.as_str(), column.width));
     push_line(&mut table, "step", "", heads);
-    if hidden > 0 {
-        table.push_str(&format!("  … {hidden} earlier steps; `replay --trace` shows them\n"));
-    }
+    table.push_str(&earlier(hidden));
     for row in rows {
         let mark = if row.preemption { "⇄" } else { "" };
         if row.thread == EVERYBODY {
@@ -48,6 +49,28 @@ pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
         push_line(&mut table, &row.step, mark, cells);
     }
     table
+}
+
+fn earlier(hidden: usize) -> String {
+    match hidden {
+        0 => String::new(),
+        _ => format!("  … {hidden} earlier steps; `replay --trace` shows them\n"),
+    }
+}
+
+/// The same where there is no room for columns: one line for each step, the thread named in it.
+fn list(finished: &Finished, rows: &[Row], hidden: usize, width: usize) -> String {
+    let mut text = earlier(hidden);
+    for row in rows {
+        let mark = if row.preemption { "⇄" } else { "" };
+        let what = match row.thread {
+            EVERYBODY => row.text.clone(),
+            thread => format!("{}: {}", thread_name(finished, thread), row.text),
+        };
+        text.push_str(cut(&format!("{:>5} {mark:1} {what}", row.step), width).trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
@@ -265,8 +288,15 @@ mod tests {
 
     #[test]
     fn narrow_terminals_cut_cells() {
-        let table = render(&example(), 40, true);
-        assert!(table.lines().all(|line| line.chars().count() <= 8 + 3 * (NARROWEST + 2)), "{table}");
-        assert!(table.contains('…'));
+        let table = render(&example(), 62, true);
+        assert!(table.lines().all(|line| line.chars().count() <= 62), "{table}");
+        assert!(table.starts_with(" step   main") && table.contains('…'), "{table}");
+    }
+
+    #[test]
+    fn without_room_for_columns_threads_are_named_in_lines() {
+        let table = render(&example(), 36, true);
+        assert!(table.lines().all(|line| line.chars().count() <= 36), "{table}");
+        assert!(table.contains("    2 ⇄ b: mutex.lock mutex#2\n"), "{table}");
     }
 }

@@ -95,6 +95,11 @@ enum Body<'a> {
 impl<W: Write> Sink for JsonLines<W> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let body = match event {
+            Event::Said(text) => {
+                // Not an event: what tests say does not belong among JSON lines.
+                super::say(text.trim_end_matches('\n'));
+                return Ok(());
+            }
             Event::RunStarted(run) => Body::RunStarted {
                 tests: run.tests,
                 version: env!("CARGO_PKG_VERSION"),

@@ -15,7 +15,7 @@ pub mod sarif;
 pub mod sources;
 pub mod story;
 
-use std::io;
+use std::io::{self, Write};
 
 use camino::Utf8Path;
 pub use event::Event;
@@ -77,6 +77,11 @@ impl Reports {
         }
         Self(sinks)
     }
+}
+
+/// Prints a line on stderr. Whoever closed it does not want to know.
+pub fn say(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
 }
 
 impl Sink for Reports {

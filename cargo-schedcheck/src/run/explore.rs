@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use camino::Utf8PathBuf;
 use fs_err as fs;
 
-use super::child::{self, Ending, Remains};
+use super::child::{self, Ending, Heard, Remains};
 use super::request::Request;
 use super::wire::{ChildEvent, Finished, Outcome, Progress};
 use super::{record, utf8};
@@ -32,6 +32,14 @@ pub struct Plan<'a> {
     pub saved: Vec<Saved>,
 }
 
+/// A sign of life of a test that is being explored.
+#[derive(Clone, Copy, Debug)]
+pub enum Sign<'a> {
+    Progress(&'a Progress),
+    /// A piece of what it wrote to stderr.
+    Stderr(&'a str),
+}
+
 /// How the exploration of a test ended.
 #[derive(Debug)]
 pub enum Verdict {
@@ -44,7 +52,7 @@ pub enum Verdict {
 }
 
 /// Explores one test in a child of its own.
-pub fn explore(plan: &Plan<'_>, show_stderr: bool, on_progress: impl FnMut(&Progress)) -> Result<Verdict> {
+pub fn explore(plan: &Plan<'_>, hear_stderr: bool, on_sign: impl FnMut(Sign<'_>)) -> Result<Verdict> {
     let work = tempfile::tempdir()?;
     let work = utf8(work.path())?.to_owned();
     let record = work.join("record");
@@ -53,7 +61,7 @@ pub fn explore(plan: &Plan<'_>, show_stderr: bool, on_progress: impl FnMut(&Prog
         .settings("default", plan.default.pairs())
         .record(&record);
     let budget = plan.set.max_time.or(plan.default.max_time).unwrap_or(Duration::MAX / 4);
-    attend(plan.binary, &request, &work, show_stderr, budget, on_progress)
+    attend(plan.binary, &request, &work, hear_stderr, budget, on_sign)
 }
 
 /// Runs a request that ends with a verdict, whatever the child does.
@@ -61,9 +69,9 @@ pub fn attend(
     binary: &TestBinary,
     request: &Request,
     work: &Utf8PathBuf,
-    show_stderr: bool,
+    hear_stderr: bool,
     budget: Duration,
-    mut on_progress: impl FnMut(&Progress),
+    mut on_sign: impl FnMut(Sign<'_>),
 ) -> Result<Verdict> {
     let start = Instant::now();
     let far = start + Duration::from_secs(100 * 365 * 24 * 3600);
@@ -72,25 +80,26 @@ pub fn attend(
     let mut verdict = None;
     let mut refusal = None;
     let remains =
-        child::run(binary, request, work, show_stderr, after(budget), |event, deadline| match event {
-            ChildEvent::Started(started) => {
+        child::run(binary, request, work, hear_stderr, after(budget), |heard, deadline| match heard {
+            Heard::Stderr(text) => on_sign(Sign::Stderr(&text)),
+            Heard::Event(ChildEvent::Started(started)) => {
                 if let Some(limit) = started.max_time_ms {
                     *deadline = after(Duration::from_millis(limit));
                 }
             }
-            ChildEvent::Progress(progress) => {
-                on_progress(&progress);
+            Heard::Event(ChildEvent::Progress(progress)) => {
+                on_sign(Sign::Progress(&progress));
                 last = progress;
             }
-            ChildEvent::Finished(finished) => {
+            Heard::Event(ChildEvent::Finished(finished)) => {
                 verdict = Some(finished);
                 *deadline = Instant::now() + AFTERWARDS;
             }
-            ChildEvent::Refused { message } => {
+            Heard::Event(ChildEvent::Refused { message }) => {
                 refusal = Some(message);
                 *deadline = Instant::now() + AFTERWARDS;
             }
-            ChildEvent::Test(_) | ChildEvent::Listed | ChildEvent::Unknown => {}
+            Heard::Event(ChildEvent::Test(_) | ChildEvent::Listed | ChildEvent::Unknown) => {}
         })?;
     if let Some(message) = refusal {
         return Err(ExpectedError::Refused { test: request.test().to_owned(), message });

@@ -27,7 +27,7 @@ use crate::regressions::replay::{Replayed, State};
 use crate::regressions::saved::{self, Saved};
 use crate::reports::event::{Regression, RunStarted, Summary, TestId, TestResult};
 use crate::reports::{Event, Reports, Sink, Volume};
-use explore::{Plan, Verdict};
+use explore::{Plan, Sign, Verdict};
 use session::{Discovered, Session};
 use wire::{Outcome, Progress};
 
@@ -75,6 +75,8 @@ enum Report {
     Regression(Box<Regression>),
     Started(TestId),
     Progress(TestId, Progress),
+    /// What a test wrote to stderr.
+    Said(String),
     Finished(Box<TestResult>),
     Stopped(TestId, Progress),
     Failed(ExpectedError),
@@ -106,6 +108,7 @@ fn explore_all(
                 Report::Regression(regression) => sink.event(&Event::Regression(&regression)),
                 Report::Started(id) => sink.event(&Event::TestStarted(&id)),
                 Report::Progress(id, progress) => sink.event(&Event::TestProgress(&id, &progress)),
+                Report::Said(text) => sink.event(&Event::Said(&text)),
                 Report::Stopped(id, progress) => sink.event(&Event::TestStopped(&id, &progress)),
                 Report::Finished(result) => {
                     tally.count(&result);
@@ -159,11 +162,10 @@ fn work(
 
 /// Replays what is kept of a test, then explores it. Its replay file exists before anyone hears of a failure.
 fn one_test(session: &Session, args: &RunArgs, plan: &Plan<'_>, tell: &dyn Fn(Report)) -> Result<Report> {
-    let show_stderr = args.cargo.verbose > 0;
     tell(Report::Started(plan.id.clone()));
     for saved in &plan.saved {
         let source_dirs = session.source_dirs(plan.binary);
-        let Replayed { state, finished } = saved.replay(plan.binary, &source_dirs, show_stderr)?;
+        let Replayed { state, finished } = saved.replay(plan.binary, &source_dirs)?;
         let file = saved.shown();
         let removed = saved.prune(state, args.prune)?;
         let message = finished.message.clone();
@@ -181,8 +183,11 @@ fn one_test(session: &Session, args: &RunArgs, plan: &Plan<'_>, tell: &dyn Fn(Re
             })));
         }
     }
-    let verdict = explore::explore(plan, show_stderr, |progress| {
-        tell(Report::Progress(plan.id.clone(), progress.clone()));
+    let verdict = explore::explore(plan, args.cargo.verbose > 0, |sign| {
+        tell(match sign {
+            Sign::Progress(progress) => Report::Progress(plan.id.clone(), progress.clone()),
+            Sign::Stderr(text) => Report::Said(text.to_owned()),
+        });
     })?;
     Ok(match verdict {
         Verdict::Stopped(progress) => Report::Stopped(plan.id.clone(), progress),

@@ -16,6 +16,7 @@ use crate::regressions::file::{Failure, Options, RecordedTest, ReplayFile, Tool}
 use crate::regressions::saved::Saved;
 use crate::regressions::sites;
 use crate::reports::event::{TestId, TestResult};
+use crate::reports::say;
 
 /// The surroundings of a run.
 #[derive(Debug)]
@@ -167,11 +168,10 @@ impl<'a> Discovered<'a> {
     /// Says which binaries were left out, and why.
     pub fn mention_skipped(&self, quiet: bool) {
         for binary in self.foreign.iter().filter(|_| !quiet) {
-            anstream::eprintln!(
+            say(&format!(
                 "warning: {}::{} has a test harness of its own (or is a proc macro): left out",
-                binary.package,
-                binary.target
-            );
+                binary.package, binary.target
+            ));
         }
     }
 
@@ -179,11 +179,11 @@ impl<'a> Discovered<'a> {
     pub fn mention_orphans(&self, binary: &TestBinary, saved: &[Saved]) {
         for orphan in saved.iter().filter(|saved| saved.file.test.target == binary.target) {
             if self.binary_with(&orphan.file.id()).is_none() {
-                anstream::eprintln!(
+                say(&format!(
                     "warning: {} is of a test that does not exist (any more): {}",
                     orphan.shown(),
                     orphan.file.id()
-                );
+                ));
             }
         }
     }

@@ -8,7 +8,7 @@ use fs_err as fs;
 use serde_json::{Value, json};
 
 use super::event::{TestId, TestResult};
-use super::{Event, Sink};
+use super::{Event, Sink, say};
 use crate::run::wire::Progress;
 use data::Sample;
 
@@ -110,7 +110,7 @@ fn page(data: &Value) -> io::Result<String> {
 /// Shows the page in a browser; a machine without one is no failure of the run.
 fn open(path: &Utf8Path) {
     if let Err(error) = opener::open(path) {
-        anstream::eprintln!("warning: {path} could not be opened: {error}");
+        say(&format!("warning: {path} could not be opened: {error}"));
     }
 }
 
