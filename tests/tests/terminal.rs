@@ -87,14 +87,13 @@ fn colours_are_for_terminals_unless_somebody_objects() {
     let red = "\u{1b}[1m\u{1b}[91m";
     let Some(text) = on_a_terminal(&project, 120, &["panics"], &[]) else { return };
     assert!(text.contains(red), "{text:?}");
+    // Sequences that set colours end with an `m`.
     let letters = |text: &str| {
-        text.match_indices('\u{1b}')
-            .filter(|(at, _)| {
-                text[at + 1..]
-                    .find(|letter: char| letter.is_ascii_alphabetic())
-                    .is_some_and(|end| text[at + 1..].as_bytes()[end] == b'm')
-            })
-            .count()
+        let ends = text
+            .split('\u{1b}')
+            .skip(1)
+            .filter_map(|rest| rest.find(|c: char| c.is_ascii_alphabetic()).map(|at| &rest[at..]));
+        ends.filter(|end| end.starts_with('m')).count()
     };
     let text = on_a_terminal(&project, 120, &["panics"], &[("NO_COLOR", "1")]).unwrap();
     // Cargo colours its own lines by its own rules.
