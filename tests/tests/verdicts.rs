@@ -86,6 +86,7 @@ const PASSING: &[(&str, Coverage, &[&str])] = &[
     ("locks::try_write_finds_a_reader", Exactly(3), &["false", "true"]),
     ("locks::two_locks_each", Exactly(90), &["6"]),
     ("locks::two_writers", Exactly(2), &["ab", "ba"]),
+    ("loops::count_rounds_without_a_yield", Complete, &["true"]),
     ("loops::bounded_spin", Exactly(4), &["None", "Some(0)", "Some(1)", "Some(2)"]),
     ("loops::poll_under_a_lock", Complete, &["done"]),
     ("loops::spin_after_another_loop", Complete, &["0"]),

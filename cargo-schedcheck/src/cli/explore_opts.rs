@@ -28,6 +28,13 @@ pub struct ExploreOpts {
     /// Seed for everything random [default: 0]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_SEED")]
     pub seed: Option<u64>,
+    /// Most random executions that are mixed into an unbounded search, one in twenty [default: 20000]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_RANDOM_RUNS")]
+    pub random_runs: Option<u32>,
+    /// Beside an unbounded search, cover all schedules with 0, 1, 2, … preemptions first, with one
+    /// execution in twenty [default: on]
+    #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_LEVELS")]
+    pub levels: Option<Switch>,
     /// Target of the priority `method`: a function, such as `Queue::push` (repeatable)
     #[arg(long, value_name = "PATH", env = "SCHEDCHECK_METHOD", value_delimiter = ',')]
     pub method: Vec<String>,

@@ -9,13 +9,13 @@ use crate::exec::outcome::{Divergence, Outcome};
 use crate::exec::{Execution, Test};
 use crate::search::shrink::minimise;
 use crate::search::step::{End, Model, Plan, StepIndex, Trace};
-use crate::search::{Options, Search, priority};
-use crate::wire::json::Object;
+use crate::search::{Options, Search, Stats, priority};
+use crate::wire::json::{self, Object};
 use crate::wire::request::Request;
 use std::time::{Duration, Instant};
 
-/// Most random executions that are mixed in; their races feed the search.
-const SEED_RUNS: u32 = 200;
+/// Executions of an unbounded search for each one of the bounded search beside it.
+const LEVEL_EVERY: u32 = 19;
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -38,6 +38,7 @@ struct Run<'a> {
     words: Box<LastWords<'a>>,
     started: Instant,
     told: Instant,
+    told_count: u32,
 }
 
 impl<'a> Run<'a> {
@@ -64,6 +65,7 @@ impl<'a> Run<'a> {
             words,
             started: Instant::now(),
             told: Instant::now(),
+            told_count: 0,
         }
     }
 
@@ -113,14 +115,22 @@ impl<'a> Run<'a> {
         now - self.started >= self.settings.max_time
     }
 
-    fn tell_progress(&self) {
+    fn tell_progress(&mut self) {
         let stats = self.search.stats();
+        // Walking the whole tree costs more than the rest.
+        let step_nodes = self.told_count.is_multiple_of(8).then(|| self.search.step_nodes() as u64);
+        self.told_count += 1;
         let event = Object::new()
             .text("event", "progress")
             .number("executions", stats.executions)
             .number("traces", stats.traces)
             .number("pending", stats.pending as u64)
-            .fraction("estimate", stats.estimate)
+            .fraction("estimate", stats.estimate.map(|estimate| estimate.total))
+            .fraction("estimate_low", stats.estimate.map(|estimate| estimate.low))
+            .fraction("estimate_high", stats.estimate.map(|estimate| estimate.high))
+            .raw("levels", &levels(&stats))
+            .number("bytes", stats.bytes as u64)
+            .number("step_nodes", step_nodes)
             .number("bound_done", stats.bound_done.map(u64::from))
             .number("elapsed_ms", self.started.elapsed().as_millis() as u64)
             .number("peak_pending", stats.peak_pending as u64)
@@ -228,7 +238,8 @@ impl Settings {
             reduction: self.reduction,
             budget: self.budget,
             seed: self.seed,
-            seed_runs: SEED_RUNS,
+            seed_runs: self.random_runs,
+            level_every: if self.levels { LEVEL_EVERY } else { 0 },
             ..Options::default()
         }
     }
@@ -237,9 +248,9 @@ impl Settings {
     fn coverage(&self, complete: bool, bound_done: Option<u32>, execution: &Execution) -> String {
         let schedules = match (complete, self.bound, bound_done) {
             (true, None, _) => "all schedules".to_owned(),
-            (true, Some(bound), _) => format!("all schedules with at most {bound} preemptions"),
+            (true, Some(bound), _) => format!("all schedules with at most {}", counted(bound, "preemption")),
             (false, _, Some(done)) => {
-                format!("all schedules with at most {done} preemptions, and some others")
+                format!("all schedules with at most {}, and some others", counted(done, "preemption"))
             }
             (false, _, None) => "some schedules".to_owned(),
         };
@@ -250,7 +261,7 @@ impl Settings {
             counted(budget.weak_failures, "spurious CAS failure"),
         ];
         if execution.spin_bound_reached() {
-            limits.push("few idle rounds of loops that count them".to_owned());
+            limits.push("a few rounds of loops that count them and wait".to_owned());
         }
         let scope = self.scope(execution);
         let unknown = execution.unknown_paths().iter();
@@ -278,7 +289,13 @@ impl Settings {
     }
 }
 
-fn counted(number: u16, what: &str) -> String {
+/// Executions by number of preemptions: done, and known but still to be done.
+fn levels(stats: &Stats) -> String {
+    json::array(stats.levels.iter().map(|level| format!("[{},{}]", level.done, level.queued)))
+}
+
+fn counted(number: impl Into<u32>, what: &str) -> String {
+    let number = number.into();
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {what}{plural}")
 }

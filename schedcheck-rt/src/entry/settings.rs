@@ -20,6 +20,10 @@ pub(super) struct Settings {
     pub(super) max_executions: Option<u64>,
     pub(super) max_steps: u32,
     pub(super) seed: u64,
+    /// Most random executions that are mixed in; their races feed the search.
+    pub(super) random_runs: u32,
+    /// Whether a bounded search goes along with an unbounded one.
+    pub(super) levels: bool,
     pub(super) budget: Budget,
     pub(super) expect: Option<String>,
     /// Targets of `method` and `var`, trusted code, code to focus on.
@@ -38,6 +42,8 @@ impl Default for Settings {
             max_executions: None,
             max_steps: 20_000,
             seed: 0,
+            random_runs: 20_000,
+            levels: true,
             budget: Budget::default(),
             expect: None,
             names: Names::default(),
@@ -102,6 +108,8 @@ impl Settings {
             "max-executions" => self.max_executions = Some(parse(name, value)?),
             "max-steps" => self.max_steps = parse(name, value)?,
             "seed" => self.seed = parse(name, value)?,
+            "random-runs" => self.random_runs = parse(name, value)?,
+            "levels" => self.levels = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "spurious" => self.budget.spurious = parse(name, value)?,
             "timeouts" => self.budget.timeouts = parse(name, value)?,
             "weak-cas" => self.budget.weak_failures = parse(name, value)?,
@@ -126,8 +134,8 @@ fn reduction(name: &str) -> Option<Reduction> {
 
 fn yes_or_no(word: &str) -> Option<bool> {
     match word {
-        "yes" | "true" => Some(true),
-        "no" | "false" => Some(false),
+        "yes" | "true" | "on" => Some(true),
+        "no" | "false" | "off" => Some(false),
         _ => None,
     }
 }

@@ -9,6 +9,7 @@ use super::addresses::AddressTable;
 use super::deadlock;
 use super::heap::Heap;
 use super::image::Image;
+use super::intentions::pending_accesses;
 use super::outcome::{Divergence, Outcome, PanicReport};
 use super::places::PlaceTable;
 use super::spin::{self, Spin};
@@ -19,8 +20,8 @@ use super::threads::{Body, Thread, ThreadNames};
 use super::view::Needed;
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
 use crate::search::step::{
-    Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
-    Pending, ReadsWhen, StepIndex, ThreadId, Trace,
+    Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId, Pending,
+    ReadsWhen, StepIndex, ThreadId, Trace,
 };
 use std::rc::Rc;
 
@@ -65,11 +66,11 @@ pub(crate) struct World {
     /// Nothing more will be executed.
     pub(crate) over: bool,
     /// The alternative its operation takes.
-    alt: Alt,
+    pub(super) alt: Alt,
     /// The time-out it takes was forced by quiescence.
-    forced: bool,
+    pub(super) forced: bool,
     /// The thread that ran before could have gone on.
-    previous_enabled: bool,
+    pub(super) previous_enabled: bool,
     pub(crate) objects: Objects,
     pub(crate) addresses: AddressTable,
     /// Raised with every execution; objects that carry their number compare it with theirs.
@@ -84,15 +85,15 @@ pub(crate) struct World {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) panics: Vec<PanicReport>,
     pub(crate) max_steps: u32,
-    deltas: Vec<Delta>,
-    next_delta: usize,
+    pub(super) deltas: Vec<Delta>,
+    pub(super) next_delta: usize,
     /// Before this step nothing but default behaviour is asked for.
-    next_special: StepIndex,
+    pub(super) next_special: StepIndex,
     /// Whether to find out which of them default behaviour would not have made by itself, and those.
     pub(crate) keep_needed: bool,
     pub(crate) needed: Vec<Needed>,
     prefix: StepIndex,
-    guide: Option<*mut dyn Guide>,
+    pub(super) guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
     /// What carries its threads.
     pub(crate) backend: Backend,
@@ -194,12 +195,6 @@ impl World {
         self.find_next_special();
     }
 
-    #[inline]
-    fn find_next_special(&mut self) {
-        let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
-        self.next_special = if self.is_watched() { 0 } else { planned.min(self.max_steps) };
-    }
-
     /// The decisions this execution was to follow.
     pub(crate) fn plan(&self) -> &[Delta] {
         &self.deltas
@@ -283,38 +278,6 @@ impl World {
             return Turn::Stop;
         }
         if self.current == me { Turn::Mine } else { Turn::Other }
-    }
-
-    /// Whether the running thread, which can, goes on: by default or because the plan says so. Asked
-    /// once for every step.
-    #[inline]
-    pub(crate) fn goes_on(&mut self) -> bool {
-        let step = self.trace.events.len() as StepIndex;
-        self.gated == 0 && (step < self.next_special || self.is_planned_to_go_on(step))
-    }
-
-    fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
-        let choice = Choice { thread: self.threads[self.current].id, alt: Alt::DEFAULT };
-        let planned = self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
-        let goes_on = planned && !self.is_watched() && step < self.max_steps;
-        if goes_on {
-            self.next_delta += 1;
-            self.find_next_special();
-        }
-        goes_on
-    }
-
-    /// Guides see every step, debuggers stop at each, and reports want to know which were needed.
-    fn is_watched(&self) -> bool {
-        self.guide.is_some() || self.backend == Backend::OsThreads || self.keep_needed
-    }
-
-    /// It does.
-    #[inline]
-    fn go_on(&mut self) {
-        self.previous_enabled = true;
-        self.forced = false;
-        self.alt = Alt::DEFAULT;
     }
 
     /// The thread whose turn it is does `op` instead of what it announced.
@@ -538,34 +501,6 @@ impl World {
         applied
     }
 
-    /// Announces and executes `op` on memory, which can always run, where the thread [`goes_on`].
-    ///
-    /// The hot path of programs with atomics: what [`World::announce`] and [`World::execute`] do, as
-    /// far as it matters here.
-    ///
-    /// [`goes_on`]: World::goes_on
-    #[inline]
-    pub(crate) fn execute_in_passing(&mut self, op: &Op) {
-        self.go_on();
-        let step = self.trace.events.len() as StepIndex;
-        let thread = &mut self.threads[self.current];
-        let (mode, costly_alts) = match op.kind {
-            Kind::Load => (Mode::Read, BudgetKinds::NONE),
-            Kind::CountUp | Kind::CountDown => (Mode::Mark, BudgetKinds::NONE),
-            Kind::CompareExchangeWeak => (Mode::Write, BudgetKinds::NONE.with(BudgetKind::WeakFailure)),
-            _ => (Mode::Write, BudgetKinds::NONE),
-        };
-        self.trace.events.push(Event::of(thread.id));
-        let event = &mut self.trace.events[step as usize];
-        event.costly_alts = costly_alts;
-        event.previous_enabled = true;
-        event.accesses[0] = Access::new(op.object, mode);
-        event.full_mode = mode;
-        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
-        thread.spin.remember(&note, step, (0, 0), spin::is_known(op.kind, event));
-        self.notes.push(note);
-    }
-
     /// Gates open when a step changes what their threads wait for.
     #[inline]
     fn announce_change(&mut self, step: StepIndex) {
@@ -667,58 +602,4 @@ impl World {
         }
         object
     }
-}
-
-/// The accesses an operation will make, as far as they are known beforehand.
-fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
-    let mode = match op.kind {
-        Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose => Mode::None,
-        // Being woken is ordered by its enabler alone; giving up is an alternative.
-        Kind::CondvarWake | Kind::FutexSleep => Mode::None,
-        Kind::Load | Kind::IsFinished => Mode::Read,
-        Kind::Inspect | Kind::Adjust => return crate::model::poison_accesses(op),
-        Kind::Store
-        | Kind::ReadModifyWrite
-        | Kind::CompareExchange
-        | Kind::CompareExchangeWeak
-        | Kind::End
-        | Kind::CondvarEnqueue
-        | Kind::NotifyOne
-        | Kind::NotifyAll
-        | Kind::CountDown
-        | Kind::FutexWait
-        | Kind::FutexWake => Mode::Write,
-        // The end it waited for is over, and no other will come.
-        Kind::Join if enabled => Mode::None,
-        Kind::Join => Mode::Await,
-        Kind::Park => Mode::AwaitWrite,
-        Kind::Unpark | Kind::CountUp => Mode::Mark,
-        Kind::Lock => Mode::Acquire,
-        Kind::TryLock => Mode::TryAcquire,
-        Kind::Unlock => Mode::Release,
-        Kind::ReadLock
-        | Kind::ReadLockInLine
-        | Kind::TryReadLock
-        | Kind::ReadUnlock
-        | Kind::WriteRequest
-        | Kind::WriteLock
-        | Kind::TryWriteLock
-        | Kind::WriteUnlock
-        | Kind::Downgrade => return crate::model::rwlock_accesses(op, enabled),
-        Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
-            return crate::model::once_accesses(op);
-        }
-        Kind::BarrierArrive => Mode::Write,
-        Kind::BarrierLeave => return [Access::NONE; 2],
-        Kind::Send
-        | Kind::TrySend
-        | Kind::OfferTaken
-        | Kind::ReceiverArrives
-        | Kind::Receive
-        | Kind::TryReceive
-        | Kind::DropSender
-        | Kind::DropReceiver => return crate::model::channel_accesses(op),
-    };
-    let second = if op.second == ObjectId::NONE { Mode::None } else { Mode::Read };
-    [Access::new(op.object, mode), Access::new(op.second, second)]
 }

@@ -152,6 +152,10 @@ impl Backtrack {
         self.recorder.blocked
     }
 
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     pub(super) fn pending(&self) -> usize {
         self.fringe.len()
     }

@@ -2,9 +2,10 @@
 
 use super::backtrack::Backtrack;
 use super::enumerate::Enumerate;
+use super::levels::Levels;
 use super::optimal::Optimal;
 use super::options::{Options, Reduction};
-use super::progress::Level;
+use super::progress::{Estimate, Level};
 use super::step::*;
 use rustc_hash::FxHashSet;
 use std::fmt;
@@ -48,6 +49,8 @@ pub struct Stats {
     pub pending: usize,
     /// Most of them at any time.
     pub peak_pending: usize,
+    /// Bytes that the tree of pending executions takes now.
+    pub bytes: usize,
     /// Most bytes the search took at any time: the tree of pending executions, and 9 for each class
     /// it has counted.
     pub peak_bytes: usize,
@@ -55,11 +58,11 @@ pub struct Stats {
     pub random: u64,
     /// Executions stopped because only sleeping threads were left.
     pub blocked: u64,
-    /// All schedules with at most so many preemptions are covered; known to bounded searches.
+    /// All schedules with at most so many preemptions are covered.
     pub bound_done: Option<u32>,
     /// How many executions there will have been in the end, roughly; `None` while the search
     /// grows too fast to tell.
-    pub estimate: Option<f64>,
+    pub estimate: Option<Estimate>,
     /// Executions by number of preemptions of their schedule.
     pub levels: Vec<Level>,
     /// Nothing is left to do.
@@ -71,6 +74,7 @@ pub struct Stats {
 pub struct Search {
     options: Options,
     strategy: Strategy,
+    levels: Levels,
     stats: Stats,
     seen: FxHashSet<u64>,
 }
@@ -94,12 +98,16 @@ impl Search {
             (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new(options.seed)),
             (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
         };
-        Search { options, strategy, stats: Stats::default(), seen: FxHashSet::default() }
+        let levels = Levels::beside(&options);
+        Search { options, strategy, levels, stats: Stats::default(), seen: FxHashSet::default() }
     }
 
     /// What to execute next; `None` when everything asked for is covered.
     #[expect(clippy::should_implement_trait, reason = "an order borrows from the search")]
     pub fn next(&mut self) -> Option<Order<'_>> {
+        if self.wants_level() && self.levels.advance() {
+            return self.levels.next();
+        }
         match &mut self.strategy {
             Strategy::Optimal(optimal) => optimal.next(&self.options),
             Strategy::Backtrack(backtrack) => {
@@ -111,11 +119,18 @@ impl Search {
         }
     }
 
+    fn wants_level(&self) -> bool {
+        let others = self.stats.executions - u64::from(self.levels.executions);
+        let unbounded = matches!(&self.strategy, Strategy::Optimal(optimal) if optimal.pending() > 0);
+        unbounded && self.levels.is_due(others, &self.options)
+    }
+
     /// Takes in the execution of the last order.
     pub fn learn(&mut self, trace: &Trace) -> Learned {
         let options = &mut self.options;
         let mut differs_at = None;
         let (signature, blocked) = match &mut self.strategy {
+            _ if self.levels.running => (self.levels.learn(trace), false),
             Strategy::Optimal(optimal) => {
                 differs_at = optimal.learn(options, trace);
                 (optimal.history.signature(), false)
@@ -136,7 +151,7 @@ impl Search {
         let new_trace = whole && self.seen.insert(signature);
         self.stats.traces += u64::from(new_trace);
         let (pending, bytes) = self.size();
-        let bytes = bytes + self.seen.capacity() * (size_of::<u64>() + 1);
+        let bytes = bytes + self.levels.bytes() + self.seen.capacity() * (size_of::<u64>() + 1);
         self.stats.peak_pending = self.stats.peak_pending.max(pending);
         self.stats.peak_bytes = self.stats.peak_bytes.max(bytes);
         Learned { signature, new_trace, differs_at }
@@ -150,11 +165,20 @@ impl Search {
         }
     }
 
+    /// How many nodes a tree of the same pending executions would have with one node for each step.
+    pub fn step_nodes(&self) -> usize {
+        match &self.strategy {
+            Strategy::Optimal(optimal) => optimal.tree().step_nodes(),
+            Strategy::Backtrack(backtrack) => backtrack.tree().step_nodes(),
+            Strategy::Enumerate(enumerate) => enumerate.tree().step_nodes(),
+        }
+    }
+
     /// Where the search stands.
     pub fn stats(&self) -> Stats {
-        let (pending, _) = self.size();
+        let (pending, bytes) = self.size();
         let (progress, bound_done) = match &self.strategy {
-            Strategy::Optimal(optimal) => (Some(&optimal.progress), None),
+            Strategy::Optimal(optimal) => (Some(&optimal.progress), self.levels.done),
             Strategy::Backtrack(_) => (None, None),
             Strategy::Enumerate(enumerate) => {
                 // Where points are expanded only once, the first schedule to a point need not be the
@@ -171,6 +195,7 @@ impl Search {
         Stats {
             random,
             pending,
+            bytes,
             complete: pending == 0,
             bound_done,
             estimate: progress.and_then(|progress| progress.estimate(pending)),

@@ -59,6 +59,8 @@ pub(super) struct Enumerate {
     pub(super) progress: Progress,
     /// Fewest preemptions with which a point was expanded.
     expanded: FxHashMap<(u64, Option<ThreadId>), u32>,
+    /// Something was left out because of the bound.
+    pub(super) cut: bool,
     /// Where reduction would have branched: step and thread.
     asked_for: Vec<(StepIndex, ThreadId)>,
 }
@@ -81,6 +83,7 @@ impl Enumerate {
             preemptions: Vec::new(),
             progress,
             expanded: FxHashMap::default(),
+            cut: false,
             asked_for: Vec::new(),
         }
     }
@@ -191,6 +194,7 @@ impl Enumerate {
         });
         let preemptions = self.preemptions[step as usize] + u32::from(preempts);
         if options.bound.is_some_and(|bound| preemptions > bound) {
+            self.cut = true;
             return;
         }
         let next = pending.iter().find(|pending| pending.thread == choice.thread);
@@ -212,6 +216,10 @@ impl Enumerate {
         let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
         self.fringe.push(rank, (line, preemptions));
         self.progress.queue(preemptions);
+    }
+
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     pub(super) fn pending(&self) -> usize {

@@ -11,6 +11,7 @@ mod enumerate;
 mod fringe;
 pub mod history;
 mod invariants;
+mod levels;
 mod optimal;
 pub mod options;
 pub mod priority;

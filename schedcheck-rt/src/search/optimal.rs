@@ -9,13 +9,8 @@
 //! that no class needs fewer than the prefix it is found below, up to a known slack. For depth-first
 //! searches over execution graphs there is one (Marmanis et al., TACAS 2023); for wakeup sequences
 //! in any order there is only evidence that a slack of one is enough. Coverage by preemptions is
-//! claimed by the bounded search, where it is exact.
-//!
-//! **What executions share.** An execution repeats the one before it up to the step where their lines
-//! part. What was learnt from those steps is kept (clocks, races, and which of the races are covered
-//! by a branch of one step: [`super::quick`] says why that remains so), so learning costs as much as
-//! what is new. The steps themselves are compared: if they differ, something decides the test's
-//! behaviour that the model does not control, and no verdict about coverage would hold.
+//! claimed by a bounded search, where it is exact, and one goes along with this one
+//! ([`super::levels`]).
 //!
 //! **Executions that were stopped.** A plan that could not be followed to its end because it asks
 //! for an idle round is no execution ([`super::wakeup`]). One that stopped later, as its guide or
@@ -247,6 +242,10 @@ impl Optimal {
             self.fringe.push(rank, (branch.line, branch.preemptions));
             self.progress.queue(branch.preemptions);
         }
+    }
+
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     pub(super) fn pending(&self) -> usize {

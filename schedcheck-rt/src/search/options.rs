@@ -38,6 +38,11 @@ pub struct Options {
     pub seed_after: u32,
     /// Other executions for each of them.
     pub seed_every: u32,
+    /// Executions of an unbounded search for each one that covers the schedules with few preemptions
+    /// first (`levels.rs`); 0: none of those.
+    pub level_every: u32,
+    /// Executions before the first of them.
+    pub level_after: u32,
     /// Threads are not to be preempted where the model says so ([`super::step::Pending::held`]).
     pub scoped: bool,
     /// What `method` and `var` need to know.
@@ -55,6 +60,8 @@ impl Default for Options {
             seed_runs: 0,
             seed_after: 500,
             seed_every: 19,
+            level_every: 0,
+            level_after: 1000,
             scoped: false,
             places: None,
         }

@@ -180,6 +180,19 @@ impl Tree {
         first.into_iter().chain(rest.iter().copied())
     }
 
+    /// How many nodes this tree would have with one node for each step, shared by all that pass it.
+    pub(super) fn step_nodes(&self) -> usize {
+        let mut nodes = 0;
+        let mut open = vec![ROOT];
+        while let Some(line) = open.pop() {
+            let children = self.children(line);
+            let end = children.last().map_or(self.free(line), |&last| self.start(last).max(self.free(line)));
+            nodes += (end - self.start(line)) as usize;
+            open.extend_from_slice(children);
+        }
+        nodes
+    }
+
     pub(super) fn children(&self, line: LineId) -> &[LineId] {
         self.lines[line as usize].extras.as_ref().map_or(&[], |extras| &extras.children)
     }

@@ -35,6 +35,16 @@ function chart(title, samples, curves, format = compact) {
   }
   for (const curve of known) {
     if (!curve.points.length) continue;
+    // Where it hardly is outside of.
+    const range = curve.range ? samples.map((s) => [s.ms, ...curve.range(s)]).filter(([, low, high]) => low !== null && high !== null) : [];
+    if (range.length > 1) {
+      const inside = (v) => y(Math.min(v, maxY)).toFixed(1);
+      const upper = range.map(([ms, , high]) => `${x(ms).toFixed(1)},${inside(high)}`);
+      const lower = range.map(([ms, low]) => `${x(ms).toFixed(1)},${inside(low)}`).reverse();
+      const band = svg("path", { class: "area", d: `M${[...upper, ...lower].join("L")}z` });
+      band.style.fill = curve.color;
+      picture.append(band);
+    }
     const line = curve.points.map(([ms, v], at) => `${at ? "L" : "M"}${x(ms).toFixed(1)},${y(v).toFixed(1)}`).join("");
     if (!curve.dashed) {
       const area = svg("path", { class: "area", d: `${line}L${x(curve.points.at(-1)[0])},${y(0)}L${x(curve.points[0][0])},${y(0)}z` });
@@ -57,8 +67,8 @@ function charts(test) {
     chart("Executions over time", samples, [
       { name: "executions", color: "var(--t0)", value: cost("executions") },
       { name: "distinct behaviours", color: "var(--t2)", value: cost("traces") },
-      { name: "estimate of all", color: "var(--t1)", value: cost("estimate"), dashed: true },
+      { name: "estimate of all", color: "var(--t1)", value: cost("estimate"), dashed: true, range: (s) => [s.low, s.high] },
     ]),
     chart("Schedules waiting to be run", samples, [{ name: "pending", color: "var(--t3)", value: cost("pending") }]),
-    chart("Memory of the search", samples, [{ name: "peak so far", color: "var(--t4)", value: cost("bytes") }], bytes));
+    chart("Memory of the search", samples, [{ name: "in use", color: "var(--t4)", value: cost("bytes") }], bytes));
 }

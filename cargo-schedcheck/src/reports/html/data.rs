@@ -26,6 +26,8 @@ pub struct Sample {
     pending: u64,
     bytes: u64,
     estimate: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
 }
 
 impl Sample {
@@ -36,8 +38,10 @@ impl Sample {
             executions: progress.executions,
             traces: progress.traces,
             pending: progress.pending,
-            bytes: progress.peak_bytes,
+            bytes: progress.bytes,
             estimate: progress.estimate,
+            low: progress.estimate_low,
+            high: progress.estimate_high,
         }
     }
 
@@ -53,8 +57,10 @@ impl Sample {
             executions: finished.executions,
             traces: finished.traces,
             pending: result.pending,
-            bytes: finished.peak_bytes,
+            bytes: before.map_or(finished.peak_bytes, |sample| sample.bytes),
             estimate,
+            low: None,
+            high: None,
         }
     }
 }
