@@ -1,10 +1,12 @@
 //! Snapshots of what people and programs see, from fixed events.
+use std::sync::LazyLock;
+
 use schedcheck_tests::project::Project;
 
 /// Runs tests of the fixture `canned` one after the other.
 fn canned(args: &[&str], code: i32) -> schedcheck_tests::cli::Output {
-    let project = Project::copy_of("canned");
-    project.schedcheck(&[&["-j1", "--no-fail-fast", "--exact"], args].concat()).run().expect_code(code)
+    static CANNED: LazyLock<Project> = LazyLock::new(|| Project::shared("canned"));
+    CANNED.schedcheck(&[&["-j1", "--no-fail-fast", "--exact"], args].concat()).run().expect_code(code)
 }
 
 /// The only time in the report that is not the fixture's own.

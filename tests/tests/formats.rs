@@ -1,5 +1,6 @@
 //! Every format that other tools read, checked as those tools would.
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use fs_err as fs;
 use schedcheck_tests::cli::Output;
@@ -18,6 +19,9 @@ const ALL: [&str; 10] = [
     "crashes",
     "is_nondeterministic",
 ];
+
+/// Each test writes its files under another name.
+static CANNED: LazyLock<Project> = LazyLock::new(|| Project::shared("canned"));
 
 /// Tests of the fixture `canned`, one after the other.
 fn canned(project: &Project, tests: &[&str], more: &[&str], env: &[(&str, &str)]) -> Output {
@@ -44,8 +48,8 @@ fn assert_valid(lines: &[Value]) {
 
 #[test]
 fn json_lines_fit_the_schema() {
-    let project = Project::copy_of("canned");
-    let lines = canned(&project, &ALL, &["--message-format", "json"], &[]).json();
+    let project = &*CANNED;
+    let lines = canned(project, &ALL, &["--message-format", "json"], &[]).json();
     assert!(lines.len() > 2 * ALL.len());
     assert_valid(&lines);
 }
@@ -59,8 +63,8 @@ fn json_lines_of_the_real_engine_fit_the_schema() {
 
 #[test]
 fn the_schema_refuses_what_is_not_promised() {
-    let project = Project::copy_of("canned");
-    let lines = canned(&project, &["deadlocks"], &["--message-format", "json"], &[]).json();
+    let project = &*CANNED;
+    let lines = canned(project, &["deadlocks"], &["--message-format", "json"], &[]).json();
     let schema = schema();
     let finished = lines.iter().find(|line| line["type"] == "test-finished").unwrap();
     let broken = |change: &dyn Fn(&mut Value)| {
@@ -79,8 +83,8 @@ fn the_schema_refuses_what_is_not_promised() {
 
 #[test]
 fn junit_has_a_case_for_every_test() {
-    let project = Project::copy_of("canned");
-    canned(&project, &["passes", "deadlocks", "panics"], &["--junit", "out/junit.xml"], &[]);
+    let project = &*CANNED;
+    canned(project, &["passes", "deadlocks", "panics"], &["--junit", "out/junit.xml"], &[]);
     let report = quick_junit::Report::deserialize_from_str(&project.read("out/junit.xml")).unwrap();
     assert_eq!((report.tests, report.failures, report.errors), (3, 2, 0));
     let suite = &report.test_suites[0];
@@ -99,8 +103,8 @@ fn junit_has_a_case_for_every_test() {
 
 #[test]
 fn sarif_has_one_flow_for_each_thread_in_execution_order() {
-    let project = Project::copy_of("canned");
-    canned(&project, &ALL, &["--sarif", "out.sarif"], &[]);
+    let project = &*CANNED;
+    canned(project, &ALL, &["--sarif", "out.sarif"], &[]);
     let sarif: Value = serde_json::from_str(&project.read("out.sarif")).unwrap();
     assert_eq!(sarif["version"], "2.1.0");
     let run = &sarif["runs"][0];
@@ -166,14 +170,15 @@ fn check_flow(flows: &[Value]) {
 
 #[test]
 fn github_gets_annotations_and_a_summary() {
-    let project = Project::copy_of("canned");
+    let project = &*CANNED;
     let summary = project.path.join("summary.md");
+    let _ = fs::remove_file(&summary);
     let env = [
         ("GITHUB_ACTIONS", "true"),
         ("GITHUB_STEP_SUMMARY", summary.as_str()),
         ("GITHUB_WORKSPACE", project.path.as_str()),
     ];
-    let output = canned(&project, &["passes", "deadlocks", "panics"], &[], &env);
+    let output = canned(project, &["passes", "deadlocks", "panics"], &[], &env);
     let lines: Vec<&str> = output.stdout.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
     let title =
@@ -193,17 +198,17 @@ fn github_gets_annotations_and_a_summary() {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
     // JSON lines stay alone on stdout.
-    let output = canned(&project, &["deadlocks"], &["--message-format", "json"], &env);
+    let output = canned(project, &["deadlocks"], &["--message-format", "json"], &env);
     assert_valid(&output.json());
     assert!(output.stderr.contains("::error file="), "{}", output.stderr);
-    let output = canned(&project, &["deadlocks"], &["--annotations", "none"], &env);
+    let output = canned(project, &["deadlocks"], &["--annotations", "none"], &env);
     assert_eq!(output.stdout, "");
 }
 
 #[test]
 fn a_chrome_trace_has_a_lane_for_each_thread() {
-    let project = Project::copy_of("canned");
-    canned(&project, &["deadlocks", "panics"], &["--chrome-trace", "trace.json"], &[]);
+    let project = &*CANNED;
+    canned(project, &["deadlocks", "panics"], &["--chrome-trace", "trace.json"], &[]);
     let trace: Value = serde_json::from_str(&project.read("trace.json")).unwrap();
     let events = list(&trace["traceEvents"]);
     let named: Vec<&str> = events

@@ -1,5 +1,7 @@
 //! The HTML report in a real browser: it loads without a complaint, steps through a schedule, and asks nobody for
 //! anything.
+use std::sync::LazyLock;
+
 use camino::Utf8Path;
 use schedcheck_tests::browser::Browser;
 use schedcheck_tests::project::Project;
@@ -14,12 +16,12 @@ fn browser() -> Option<Browser> {
 }
 
 /// A project with a report on a deadlock, a lost update and a correct test.
-fn reported() -> Project {
-    let project = Project::copy_of("unmodified");
+static REPORTED: LazyLock<Project> = LazyLock::new(|| {
+    let project = Project::shared("unmodified");
     let args = ["--all-tests", "--no-fail-fast", "-j1", "--html", "report"];
     project.schedcheck(&args).run().expect_code(100);
     project
-}
+});
 
 fn open(browser: &mut Browser, project: &Project, test: &str) {
     browser.open(&project.path.join("report/index.html"), 1500, 1000);
@@ -52,8 +54,7 @@ fn slide(browser: &mut Browser, to: u64) {
 #[test]
 fn the_slider_walks_through_the_schedule_and_lights_the_source() {
     let Some(mut browser) = browser() else { return };
-    let project = reported();
-    open(&mut browser, &project, "opposite_order");
+    open(&mut browser, &REPORTED, "opposite_order");
     let title = browser.evaluate("document.querySelector('#title').textContent");
     assert_eq!(title, "deadlock: 2 threads wait for each other in a cycle");
     let lanes =
@@ -62,7 +63,7 @@ fn the_slider_walks_through_the_schedule_and_lights_the_source() {
 
     let last = browser.evaluate("Number(slider.max)").as_u64().unwrap();
     assert_eq!(browser.evaluate("Number(slider.value)"), last, "it starts at the end");
-    let source = project.read("src/lib.rs");
+    let source = REPORTED.read("src/lib.rs");
     let mut seen = Vec::new();
     for row in 0..=last {
         slide(&mut browser, row);
@@ -95,8 +96,7 @@ fn the_slider_walks_through_the_schedule_and_lights_the_source() {
 #[test]
 fn the_replay_command_can_be_copied() {
     let Some(mut browser) = browser() else { return };
-    let project = reported();
-    open(&mut browser, &project, "counts_to_two");
+    open(&mut browser, &REPORTED, "counts_to_two");
     let command = browser.evaluate("document.querySelector('#replay').textContent");
     assert_eq!(
         command,
@@ -112,8 +112,7 @@ fn the_replay_command_can_be_copied() {
 #[test]
 fn a_passed_test_has_its_curves() {
     let Some(mut browser) = browser() else { return };
-    let project = reported();
-    open(&mut browser, &project, "adds_under_a_lock");
+    open(&mut browser, &REPORTED, "adds_under_a_lock");
     let heads =
         browser.evaluate("[...document.querySelectorAll('.chart h3')].map((head) => head.textContent)");
     assert_eq!(
@@ -132,12 +131,12 @@ fn a_passed_test_has_its_curves() {
 #[test]
 fn light_and_dark_look_different_and_nothing_is_fetched() {
     let Some(mut browser) = browser() else { return };
-    let project = reported();
+    let project = &*REPORTED;
     let pictures = Utf8Path::new(env!("CARGO_TARGET_TMPDIR"));
     let mut colors = Vec::new();
     for scheme in ["light", "dark"] {
         browser.prefer(scheme);
-        open(&mut browser, &project, "opposite_order");
+        open(&mut browser, project, "opposite_order");
         browser.screenshot(&pictures.join(format!("report-{scheme}.png")));
         colors.push(browser.evaluate("getComputedStyle(document.body).backgroundColor"));
     }
@@ -158,7 +157,7 @@ fn light_and_dark_look_different_and_nothing_is_fetched() {
 
 #[test]
 fn the_page_is_one_file() {
-    let project = reported();
+    let project = &*REPORTED;
     let files: Vec<_> =
         project.path.join("report").read_dir_utf8().unwrap().map(|entry| entry.unwrap()).collect();
     assert_eq!(files.len(), 1);

@@ -1,8 +1,11 @@
 //! What people see while it runs: on a terminal, in a log, in colour and without, when nobody listens.
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use schedcheck_tests::project::Project;
+
+static CANNED: LazyLock<Project> = LazyLock::new(|| Project::shared("canned"));
 
 /// Runs the command on a terminal of its own and returns all that it was sent, or nothing where that cannot be had.
 fn on_a_terminal(project: &Project, columns: u32, args: &[&str], env: &[(&str, &str)]) -> Option<String> {
@@ -43,8 +46,8 @@ fn plain(text: &str) -> String {
 
 #[test]
 fn a_terminal_shows_how_far_the_search_is() {
-    let project = Project::copy_of("canned");
-    let Some(text) = on_a_terminal(&project, 150, &["takes_its_time"], &[]) else { return };
+    let project = &*CANNED;
+    let Some(text) = on_a_terminal(project, 150, &["takes_its_time"], &[]) else { return };
     let shown = plain(&text);
     let bar = "0/1 tests  takes_its_time  512 schedules, 512/s, done up to 1 preemption, ≈ 25 %, ≈ 3 s left";
     assert!(shown.contains(bar), "{shown}");
@@ -57,8 +60,8 @@ fn a_terminal_shows_how_far_the_search_is() {
 
 #[test]
 fn what_tests_say_does_not_tear_the_bar() {
-    let project = Project::copy_of("canned");
-    let Some(text) = on_a_terminal(&project, 150, &["takes_its_time", "-v"], &[]) else { return };
+    let project = &*CANNED;
+    let Some(text) = on_a_terminal(project, 150, &["takes_its_time", "-v"], &[]) else { return };
     let shown = plain(&text);
     assert!(shown.contains("stderr of takes_its_time"), "{shown}");
     for line in shown.split(['\r', '\n']).filter(|line| line.contains("stderr of")) {
@@ -68,7 +71,7 @@ fn what_tests_say_does_not_tear_the_bar() {
 
 #[test]
 fn a_log_gets_a_line_now_and_then() {
-    let project = Project::copy_of("canned");
+    let project = &*CANNED;
     project.schedcheck(&["list"]).run().expect_code(0);
     let mut command = project.schedcheck(&["is_slow"]).command();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -83,9 +86,9 @@ fn a_log_gets_a_line_now_and_then() {
 
 #[test]
 fn colours_are_for_terminals_unless_somebody_objects() {
-    let project = Project::copy_of("canned");
+    let project = &*CANNED;
     let red = "\u{1b}[1m\u{1b}[91m";
-    let Some(text) = on_a_terminal(&project, 120, &["panics"], &[]) else { return };
+    let Some(text) = on_a_terminal(project, 120, &["panics"], &[]) else { return };
     assert!(text.contains(red), "{text:?}");
     // Sequences that set colours end with an `m`.
     let letters = |text: &str| {
@@ -95,18 +98,18 @@ fn colours_are_for_terminals_unless_somebody_objects() {
             .filter_map(|rest| rest.find(|c: char| c.is_ascii_alphabetic()).map(|at| &rest[at..]));
         ends.filter(|end| end.starts_with('m')).count()
     };
-    let text = on_a_terminal(&project, 120, &["panics"], &[("NO_COLOR", "1")]).unwrap();
+    let text = on_a_terminal(project, 120, &["panics"], &[("NO_COLOR", "1")]).unwrap();
     // Cargo colours its own lines by its own rules.
     let own = text.split_once("Exploring").map_or("", |(_, own)| own);
     assert!(!own.is_empty() && letters(own) == 0, "{own:?}");
-    let text = on_a_terminal(&project, 120, &["panics", "--color", "never"], &[]).unwrap();
+    let text = on_a_terminal(project, 120, &["panics", "--color", "never"], &[]).unwrap();
     assert_eq!(letters(&text), 0, "{text:?}");
 }
 
 #[test]
 fn a_narrow_terminal_gets_a_list_instead_of_a_table() {
-    let project = Project::copy_of("canned");
-    let Some(text) = on_a_terminal(&project, 46, &["deadlocks"], &[]) else { return };
+    let project = &*CANNED;
+    let Some(text) = on_a_terminal(project, 46, &["deadlocks"], &[]) else { return };
     let shown = plain(&text);
     assert!(shown.contains("    5 ⇄ thread 0.2: mutex.lock mutex#2 lib.rs…"), "{shown}");
     assert!(!shown.contains(" step   main"), "{shown}");
@@ -119,7 +122,7 @@ fn a_narrow_terminal_gets_a_list_instead_of_a_table() {
 
 #[test]
 fn nobody_has_to_listen() {
-    let project = Project::copy_of("canned");
+    let project = &*CANNED;
     project.schedcheck(&["list"]).run().expect_code(0);
     // Stderr is closed by the other side before anything is written to it.
     let mut command = project.schedcheck(&["panics"]).command();
@@ -134,7 +137,7 @@ fn nobody_has_to_listen() {
 
 #[test]
 fn quiet_and_verbose_differ_in_what_is_said_not_in_the_verdict() {
-    let project = Project::copy_of("canned");
+    let project = &*CANNED;
     let passed = project.schedcheck(&["--exact", "passes", "-q"]).run().expect_code(0);
     assert_eq!(passed.own_stderr().lines().count(), 1, "{}", passed.stderr);
     let normal = project.schedcheck(&["crashes"]).run().expect_code(100).own_stderr();

@@ -2,7 +2,7 @@
 use super::interleaving::thread_name;
 use super::lasso::Lasso;
 use super::story::{self, word};
-use crate::run::wire::{Access, Blocked, Finished, Location, Outcome, Step};
+use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step};
 
 /// A failure, ready to be set in type.
 #[derive(Debug)]
@@ -118,7 +118,8 @@ fn deadlock(finished: &Finished) -> Form<'_> {
             }
         } else {
             let place = entry.site.as_ref().map_or_else(String::new, |site| format!(" ({})", place(site)));
-            notes.push(("note", format!("{}{place}", waiting(finished, &finished.blocked[at]))));
+            let text = waiting(finished, &finished.blocked[at]).replacen(" waits here", " waits", 1);
+            notes.push(("note", format!("{text}{place}")));
         }
     }
     with_location(finished, sections, notes, title, "fails here")
@@ -342,49 +343,65 @@ fn livelock(finished: &Finished) -> Form<'_> {
     )
 }
 
-/// Both accesses.
+/// Both accesses, each where it stands.
 fn data_race(finished: &Finished) -> Form<'_> {
     let mut notes = Vec::new();
-    let (earlier, later) = match finished.accesses.as_slice() {
-        [earlier, later, ..] => (earlier, later),
-        _ => {
-            let title = titled("data race", &finished.message);
-            return with_location(finished, Vec::new(), notes, title, "races here");
+    let title = match (finished.message.trim(), finished.accesses.as_slice()) {
+        ("", [earlier, later, ..]) => {
+            let side =
+                |access: &RacyAccess| format!("{} {}", quoted(finished, access.thread), accessing(access));
+            format!("data race: {} and {} the same memory", side(earlier), side(later))
         }
+        ("", _) => "data race".to_owned(),
+        // It may also be a use of memory that is gone.
+        (message, _) => message.to_owned(),
     };
-    let title = match finished.message.trim() {
-        "" => {
-            let side = |access: &Access| format!("a {} by {}", access.op, quoted(finished, access.thread));
-            format!("data race: {} and {}", side(earlier), side(later))
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    // The later access is the one that failed; the earlier one stands in the same picture if it is of the same file.
+    for (number, access) in finished.accesses.iter().enumerate().rev() {
+        let order = if number == 0 { "first" } else { "then" };
+        let step = access.step.map_or_else(String::new, |step| format!(", after step {step}"));
+        let who = quoted(finished, access.thread);
+        let label = format!("{order}, {who} {} here{step}", accessing(access));
+        if let [_, calls @ ..] = access.stack.as_slice()
+            && !calls.is_empty()
+        {
+            const SHOWN: usize = 4;
+            let calls: Vec<&str> = calls.iter().take(SHOWN).map(String::as_str).collect();
+            notes.insert(0, ("note", format!("{who} came there from {}", calls.join(", from "))));
         }
-        message => titled("data race", message),
-    };
-    let mut main = Section::default();
-    let mut other = Section::default();
-    if let Some(site) = &later.site {
-        let label = format!("(2) {} by {}{}", later.op, quoted(finished, later.thread), at_step(later));
-        main.marks.push(Mark::primary(site, label));
-    }
-    if let Some(site) = &earlier.site {
-        let label = format!("(1) {} by {}{}", earlier.op, quoted(finished, earlier.thread), at_step(earlier));
-        // In one file both stand in one picture.
-        if main.marks.iter().any(|mark| mark.site.file == site.file) {
-            main.marks.push(Mark::context(site, label));
-        } else {
-            other =
-                Section { title: "and the other access".to_owned(), marks: vec![Mark::primary(site, label)] };
+        let Some(site) = &access.site else { continue };
+        match sections.first_mut() {
+            Some(section) if section.marks.iter().any(|mark| mark.site.file == site.file) => {
+                section.marks.push(Mark::context(site, label));
+            }
+            _ => sections.push(Section {
+                title: "the other access".to_owned(),
+                marks: vec![Mark::primary(site, label)],
+            }),
         }
     }
-    notes.push((
-        "note",
-        "nothing orders the two: no lock, no join, no atomic with release and acquire".to_owned(),
-    ));
-    let sections = [main, other].into_iter().filter(|section| !section.marks.is_empty()).collect();
+    if let Some(remedy) = &finished.remedy {
+        notes.push(("help", remedy.clone()));
+    }
     with_location(finished, sections, notes, title, "races here")
 }
 
-fn at_step(access: &Access) -> String {
-    access.step.map_or_else(String::new, |step| format!(", after step {step}"))
+/// What an access does, without its object.
+pub fn accessing(access: &RacyAccess) -> String {
+    let verb = match access.action.as_str() {
+        "read" => "reads",
+        "write" => "writes",
+        "atomic read" => "atomically reads",
+        "atomic write" => "atomically writes",
+        "free" => "frees",
+        other => other,
+    };
+    match access.size {
+        0 => verb.to_owned(),
+        1 => format!("{verb} 1 byte"),
+        size => format!("{verb} {size} bytes"),
+    }
 }
 
 /// The last thing that is known of the thread that brought the process down.
@@ -486,6 +503,6 @@ mod tests {
         let json = r#"{"outcome":"data-race","message":"m","location":{"file":"a.rs","line":1,"column":1}}"#;
         let finished: Finished = serde_json::from_str(json).unwrap();
         let form = Form::of(&finished);
-        assert_eq!((form.title.as_str(), form.marks().count()), ("data race: m", 1));
+        assert_eq!((form.title.as_str(), form.marks().count()), ("m", 1));
     }
 }

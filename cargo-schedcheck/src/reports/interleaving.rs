@@ -1,8 +1,8 @@
 //! The failing schedule as a table: one row per step, one column per thread.
-use super::forms::place;
+use super::forms::{accessing, place};
 use super::lasso::Lasso;
 use super::story::word;
-use crate::run::wire::{Access, Blocked, Finished, Location, Outcome, Step};
+use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step};
 
 /// Rows shown unless everything is asked for.
 const ROWS: usize = 40;
@@ -134,8 +134,8 @@ impl Row {
         Self { step: step.step.to_string(), thread: step.thread, preemption: step.preemption, text }
     }
 
-    fn of_access(number: usize, access: &Access) -> Self {
-        let text = format!("({number}) {}", describe(&access.op, None, access.site.as_ref()));
+    fn of_access(number: usize, access: &RacyAccess) -> Self {
+        let text = format!("({number}) {}", describe(&accessing(access), None, access.site.as_ref()));
         Self { step: String::new(), thread: access.thread, preemption: false, text }
     }
 

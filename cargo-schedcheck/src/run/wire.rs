@@ -157,9 +157,12 @@ pub struct Finished {
     pub trace: Vec<Step>,
     #[serde(default)]
     pub blocked: Vec<Blocked>,
-    /// Of a data race: the two accesses, the earlier one first.
+    /// The two accesses of a data race, in the order in which they were executed.
     #[serde(default)]
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<RacyAccess>,
+    /// What would have ordered them.
+    #[serde(default)]
+    pub remedy: Option<String>,
     /// What the test printed in the failing schedule.
     #[serde(default)]
     pub output: String,
@@ -214,6 +217,7 @@ impl Finished {
             trace: Vec::new(),
             blocked: Vec::new(),
             accesses: Vec::new(),
+            remedy: None,
             output: String::new(),
             uncontrolled: Vec::new(),
             coverage: String::new(),
@@ -309,18 +313,24 @@ impl Step {
     }
 }
 
-/// One side of a data race.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Access {
+/// One access of a data race.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RacyAccess {
     /// Index into [`Finished::threads`].
     pub thread: usize,
-    /// `read` or `write`, perhaps with more words.
-    pub op: String,
-    /// After this step of the schedule.
+    /// `read`, `write`, `atomic read`, `atomic write` or `free`.
+    pub action: String,
+    /// How many bytes.
+    #[serde(default)]
+    pub size: u64,
+    /// The last step of its thread before it, or the step that it is.
     #[serde(default)]
     pub step: Option<u64>,
     #[serde(default)]
     pub site: Option<Location>,
+    /// The calls of user code that led to it, innermost first.
+    #[serde(default)]
+    pub stack: Vec<String>,
 }
 
 /// A thread that waits forever.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::diagnostic::{self, Look};
 use super::super::event::TestResult;
-use super::super::forms::Form;
+use super::super::forms::{Form, accessing};
 use super::super::interleaving::{is_folded, thread_name};
 use super::super::lasso::Lasso;
 use super::super::{sources, story};
@@ -131,6 +131,19 @@ fn schedule(finished: &Finished) -> Value {
             json!({ "thread": entry.thread, "op": entry.op, "object": entry.object, "site": site(entry.site.as_ref()) })
         })
         .collect();
+    let accesses: Vec<Value> = finished
+        .accesses
+        .iter()
+        .enumerate()
+        .map(|(number, access)| {
+            let after = finished.trace.iter().position(|step| Some(step.step) == access.step);
+            let after = after.unwrap_or(finished.trace.len().saturating_sub(1)).saturating_sub(first);
+            json!({
+                "thread": access.thread, "text": format!("({}) {}", number + 1, accessing(access)), "after": after,
+                "site": site(access.site.as_ref()),
+            })
+        })
+        .collect();
     let threads: Vec<Value> = (0..finished.threads.len())
         .map(|thread| json!({ "name": thread_name(finished, thread), "path": finished.threads[thread].path }))
         .collect();
@@ -154,7 +167,7 @@ fn schedule(finished: &Finished) -> Value {
         .filter(|lasso| lasso.start >= first)
         .map(|lasso| json!({ "start": lasso.start - first, "length": lasso.length }));
     json!({
-        "threads": threads, "trace": steps, "skipped": first, "blocked": blocked, "holds": holds, "edges": edges,
+        "threads": threads, "trace": steps, "skipped": first, "blocked": blocked, "accesses": accesses, "holds": holds, "edges": edges,
         "lasso": lasso,
     })
 }
@@ -168,7 +181,9 @@ fn files(result: &TestResult, form: &Form<'_>) -> BTreeMap<String, String> {
     let finished = &result.finished;
     let steps = finished.trace.iter().filter_map(|step| step.site.as_ref());
     let blocked = finished.blocked.iter().filter_map(|entry| entry.site.as_ref());
-    let mut places: Vec<&Location> = steps.chain(blocked).chain(form.marks().map(|mark| mark.site)).collect();
+    let racy = finished.accesses.iter().filter_map(|access| access.site.as_ref());
+    let mut places: Vec<&Location> =
+        steps.chain(blocked).chain(racy).chain(form.marks().map(|mark| mark.site)).collect();
     places.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     places.dedup_by(|a, b| (&a.file, a.line) == (&b.file, b.line));
     let files = sources::load(&result.source_dirs, &places).into_iter();

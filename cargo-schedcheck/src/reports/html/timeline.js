@@ -24,9 +24,14 @@ function rowsOf(test, everything) {
   let preempted = false;
   test.trace.forEach((step, at) => {
     preempted ||= step.preemption;
-    if (step.quiet && !everything) return;
-    rows.push({ ...step, at, preemption: preempted, text: [step.op, step.object].filter(Boolean).join(" ") });
-    preempted = false;
+    if (!step.quiet || everything) {
+      rows.push({ ...step, at, preemption: preempted, text: [step.op, step.object].filter(Boolean).join(" ") });
+      preempted = false;
+    }
+    for (const access of test.accesses.filter((access) => access.after === at)) {
+      rows.push({ ...access, at: at + 0.5, preemption: preempted, racy: true, step: "" });
+      preempted = false;
+    }
   });
   test.blocked.forEach((blocked) => {
     rows.push({ ...blocked, at: test.trace.length, blocked: true, step: "end", text: [blocked.op, blocked.object].filter(Boolean).join(" ") });
@@ -44,7 +49,7 @@ function timeline(test, source) {
   const forth = element("button", { id: "forth", title: "One step on (→)" }, "▶");
   let boxes = [], arrows = [];
 
-  const threads = [...new Set([...test.trace, ...test.blocked].map((step) => step.thread))].sort((a, b) => a - b);
+  const threads = [...new Set([...test.trace, ...test.blocked, ...test.accesses].map((step) => step.thread))].sort((a, b) => a - b);
   const objects = [...new Set(test.holds.map((hold) => hold.object))];
   // Set when drawn: lanes share the room there is; in narrow ones the place stands below the operation.
   let width = 260, ROW = 30, BOX = 22;
@@ -101,7 +106,7 @@ function timeline(test, source) {
     }
     boxes = rows.map((row, index) => {
       const x = laneX(row.thread), top = y(index);
-      const box = svg("g", { class: row.blocked ? "step blocked" : "step", "data-row": index },
+      const box = svg("g", { class: row.blocked || row.racy ? "step blocked" : "step", "data-row": index },
         svg("rect", { x: x + 14, y: top, width: width - 24, height: BOX, rx: 6 }));
       const place = shortPlace(row.site);
       const letters = Math.floor((width - 38) / 6.7);
@@ -153,7 +158,8 @@ function timeline(test, source) {
     const what = row.blocked ? ` waits in ${row.text} and never goes on` : ` ${row.text}`;
     const held = test.holds.filter((hold) => hold.from <= row.at && (hold.to === null || hold.to > row.at))
       .map((hold) => `${test.threads[hold.thread]?.name} holds ${hold.object}`);
-    now.replaceChildren(row.blocked ? "at the end: " : `step ${row.step}: `, who, what,
+    const when = row.racy ? "between two steps: " : `step ${row.step}: `;
+    now.replaceChildren(row.blocked ? "at the end: " : when, who, what,
       element("span", { style: "color:var(--soft)" }, held.length ? `  ·  ${held.join(", ")}` : ""));
     const standing = threads.map((thread) => {
       const before = rows.slice(0, state.current + 1).filter((step) => step.thread === thread && step.site);
