@@ -88,7 +88,7 @@ fn config_files_that_are_no_config_are_refused() {
         (b"[preset.default]\nmax-time = \"soon\"\n", "schedcheck.toml:2:12:"),
         (
             b"[presets.default]\n",
-            "schedcheck.toml:1:2: unknown field `presets`, expected `skip` or `preset` (did you mean `preset`?)",
+            "schedcheck.toml:1:2: unknown field `presets`, expected one of `skip`, `trusted`, `preset` (did you mean `preset`?)",
         ),
         (
             b"[preset.default]\ninherits = \"ci\"\n[preset.ci]\ninherits = \"default\"\n",

@@ -7,7 +7,7 @@ use fs_err as fs;
 use serde_json::{Value, json};
 
 use super::event::TestResult;
-use super::interleaving::{describe, thread_name};
+use super::interleaving::{blocked_in, describe, thread_name};
 use super::{Event, Sink, story};
 
 /// Microseconds from one step to the next.
@@ -47,7 +47,7 @@ impl ChromeTrace {
         let end = finished.trace.len();
         for blocked in &finished.blocked {
             self.events.push(json!({
-                "name": format!("BLOCKED {}", describe(&blocked.op, blocked.object.as_deref(), None)),
+                "name": format!("BLOCKED {}", describe(blocked_in(&blocked.op), blocked.object.as_deref(), None)),
                 "cat": "blocked", "ph": "X", "ts": end * STEP, "dur": 2 * STEP, "pid": process,
                 "tid": blocked.thread + 1,
             }));

@@ -140,13 +140,7 @@ impl Row {
     }
 
     fn of_blocked(blocked: &Blocked, step: u64) -> Self {
-        // The second half of an operation, as the engine sees it, is the whole one for people.
-        let op = match word(&blocked.op) {
-            "wake" => "wait",
-            "barrier_leave" => "barrier",
-            "read_in_line" => "read",
-            _ => &blocked.op,
-        };
+        let op = blocked_in(&blocked.op);
         let text = describe(op, blocked.object.as_deref(), blocked.site.as_ref());
         Self {
             step: step.to_string(),
@@ -154,6 +148,16 @@ impl Row {
             preemption: false,
             text: format!("BLOCKED {text}"),
         }
+    }
+}
+
+/// The operation that a thread is blocked in: the second half of one, as the engine sees it, is the whole one for people.
+pub fn blocked_in(op: &str) -> &str {
+    match word(op) {
+        "wake" => "wait",
+        "barrier_leave" => "barrier",
+        "read_in_line" => "read",
+        _ => op,
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::event::TestResult;
 use super::forms::Form;
-use super::interleaving::{describe, thread_name};
+use super::interleaving::{blocked_in, describe, thread_name};
 use super::story::word;
 use super::{Event, Sink, sources};
 use crate::run::wire::{Finished, Location, Outcome, Step};
@@ -152,7 +152,7 @@ impl Sarif {
                 for blocked in finished.blocked.iter().filter(|blocked| blocked.thread == thread) {
                     let text = format!(
                         "blocked in {}",
-                        describe(word(&blocked.op), blocked.object.as_deref(), None)
+                        describe(blocked_in(&blocked.op), blocked.object.as_deref(), None)
                     );
                     locations.push(json!({
                         "location": location(&self.root, &result.source_dirs, blocked.site.as_ref(), &text),

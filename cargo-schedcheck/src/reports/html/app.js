@@ -93,7 +93,7 @@ function show() {
     element("h2", { id: "title" }, failed ? test.title : test.name), element("div", { class: "id mono" }, test.id));
   const parts = failed ? failure(test) : [];
   const after = parts.filter((part) => typeof part === "function");
-  const notes = [...test.notes, ...(test.coverage ? [`covered: ${test.coverage}`] : [])];
+  const notes = [...test.notes, ...(test.coverage ? [`${failed ? "explored" : "covered"}: ${test.coverage}`] : [])];
   main.replaceChildren(head, ...[
     replayCard(test),
     ...parts.filter((part) => typeof part !== "function"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::diagnostic::{self, Look};
 use super::super::event::TestResult;
 use super::super::forms::{Form, accessing};
-use super::super::interleaving::{is_folded, thread_name};
+use super::super::interleaving::{blocked_in, is_folded, thread_name};
 use super::super::lasso::Lasso;
 use super::super::{sources, story};
 use crate::run::wire::{Finished, Location, Outcome, Progress};
@@ -128,7 +128,7 @@ fn schedule(finished: &Finished) -> Value {
         .blocked
         .iter()
         .map(|entry| {
-            json!({ "thread": entry.thread, "op": entry.op, "object": entry.object, "site": site(entry.site.as_ref()) })
+            json!({ "thread": entry.thread, "op": blocked_in(&entry.op), "object": entry.object, "site": site(entry.site.as_ref()) })
         })
         .collect();
     let accesses: Vec<Value> = finished
