@@ -35,6 +35,9 @@ pub struct ExploreOpts {
     /// execution in twenty [default: on]
     #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_LEVELS")]
     pub levels: Option<Switch>,
+    /// Explore one order of threads started by `schedcheck_rt::symmetric`, not all [default: on]
+    #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_SYMMETRY")]
+    pub symmetry: Option<Switch>,
     /// Target of the priority `method`: a function, such as `Queue::push` (repeatable)
     #[arg(long, value_name = "PATH", env = "SCHEDCHECK_METHOD", value_delimiter = ',')]
     pub method: Vec<String>,

@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use super::file::ReplayFile;
 use super::{saved, sites};
 use crate::build::{TestBinary, target_args};
+use crate::cli::explore_opts::Switch;
 use crate::cli::{CargoOpts, ExploreOpts, ReplayArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
@@ -25,7 +26,8 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     args.output.check()?;
     let file = ReplayFile::load(&args.file)?;
     let cargo = cargo_opts(&file, &args.cargo)?;
-    let session = Session::open(&cargo, &args.config, &ExploreOpts::default())?;
+    let mut session = Session::open(&cargo, &args.config, &ExploreOpts::default())?;
+    session.settings.set.races = Some(if file.detects_races() { Switch::On } else { Switch::Off });
     if !session.project.has_target(&file.test.package, &file.test.target) {
         return Err(missing(&file));
     }
@@ -134,6 +136,9 @@ impl Once<'_> {
     }
 
     fn judged(&self, mut finished: Finished) -> Replayed {
+        if let Some(root) = self.source_dirs.first() {
+            finished.shorten_places(root);
+        }
         let recorded = self.file.failure.outcome;
         let (state, complaint) = if let Some(diverged) = &finished.diverged {
             let complaint = format!(

@@ -3,6 +3,7 @@
 //! Fields may be missing (an older engine) or unknown (a newer one); only what the command cannot do without is required.
 use std::collections::BTreeMap;
 
+use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 
 /// One line of a child.
@@ -192,6 +193,16 @@ impl Finished {
         self.trace.iter_mut().for_each(|step| forget(&mut step.site));
         self.blocked.iter_mut().for_each(|blocked| forget(&mut blocked.site));
         self.accesses.iter_mut().for_each(|access| forget(&mut access.site));
+    }
+
+    /// Shows files below `root`, the folder that rustc was started in, as rustc does.
+    pub fn shorten_places(&mut self, root: &Utf8Path) {
+        let places = self.accesses.iter_mut().map(|access| &mut access.site).chain([&mut self.location]);
+        for place in places.flatten() {
+            if let Ok(shorter) = Utf8Path::new(&place.file).strip_prefix(root) {
+                place.file = shorter.to_string();
+            }
+        }
     }
 
     /// A verdict that the child itself could not give.

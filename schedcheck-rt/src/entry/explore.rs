@@ -15,7 +15,7 @@ use crate::wire::request::Request;
 use std::time::{Duration, Instant};
 
 /// Executions of an unbounded search for each one of the bounded search beside it.
-const LEVEL_EVERY: u32 = 19;
+const LEVEL_EVERY: u32 = 49;
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -269,13 +269,16 @@ impl Settings {
         format!("{schedules}{scope} (each with at most {}){unknown}", limits.join(", "))
     }
 
-    /// Which preemptions the user does not want.
+    /// Which of them the user does not want.
     fn scope(&self, execution: &Execution) -> String {
         let quoted = |paths: &[String]| {
             let known = paths.iter().filter(|path| !execution.unknown_paths().contains(path));
             known.map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
         };
         let mut text = String::new();
+        if execution.has_twins() {
+            text.push_str(", up to the order of interchangeable threads");
+        }
         let trusted = quoted(&self.names.trusted);
         if !trusted.is_empty() {
             text.push_str(&format!(", without preemptions inside {trusted}"));

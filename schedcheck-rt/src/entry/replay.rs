@@ -31,7 +31,12 @@ pub(super) fn replay(test: Test, settings: &Settings, request: &Request, channel
     execution.report_executions();
     let mut run = |execution: &mut Execution, plan: &Plan| {
         let mut trace = Trace::default();
-        channel.captured(|| execution.run(plan, None, &mut trace)).1
+        let mut output = channel.captured(|| execution.run(plan, None, &mut trace)).1;
+        if matches!(execution.outcome(), Outcome::DataRace(_)) {
+            // Once more, now that it is known which access to look out for.
+            output = channel.captured(|| execution.run(plan, None, &mut trace)).1;
+        }
+        output
     };
 
     let as_recorded = plan_as_recorded(&mut execution, request);

@@ -24,10 +24,14 @@ pub(super) struct Settings {
     pub(super) random_runs: u32,
     /// Whether a bounded search goes along with an unbounded one.
     pub(super) levels: bool,
+    /// Whether threads that are declared interchangeable are treated so.
+    pub(super) symmetry: bool,
     pub(super) budget: Budget,
     pub(super) expect: Option<String>,
     /// Targets of `method` and `var`, trusted code, code to focus on.
     pub(super) names: Names,
+    /// Look for data races on plain memory.
+    pub(super) races: bool,
     /// Every thread of the test on a thread of the system of its own.
     pub(super) os_threads: bool,
 }
@@ -44,9 +48,11 @@ impl Default for Settings {
             seed: 0,
             random_runs: 20_000,
             levels: true,
+            symmetry: true,
             budget: Budget::default(),
             expect: None,
             names: Names::default(),
+            races: false,
             os_threads: false,
         }
     }
@@ -58,6 +64,12 @@ impl Settings {
         let mut execution = Execution::new(test, self.max_steps);
         if self.os_threads {
             execution.use_os_threads();
+        }
+        if !self.symmetry {
+            execution.ignore_symmetry();
+        }
+        if self.races {
+            execution.detect_races();
         }
         execution
     }
@@ -110,12 +122,14 @@ impl Settings {
             "seed" => self.seed = parse(name, value)?,
             "random-runs" => self.random_runs = parse(name, value)?,
             "levels" => self.levels = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
+            "symmetry" => self.symmetry = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "spurious" => self.budget.spurious = parse(name, value)?,
             "timeouts" => self.budget.timeouts = parse(name, value)?,
             "weak-cas" => self.budget.weak_failures = parse(name, value)?,
             "expect" => self.expect = Some(value.to_owned()),
             "os-threads" => self.os_threads = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
-            "method" | "var" | "trust" | "focus" | "races" => {}
+            "races" => self.races = on_or_off(value).ok_or_else(|| bad_option(name, value))?,
+            "method" | "var" | "trust" | "focus" => {}
             _ => return Err(bad_option(name, value)),
         }
         Ok(())
@@ -136,6 +150,14 @@ fn yes_or_no(word: &str) -> Option<bool> {
     match word {
         "yes" | "true" | "on" => Some(true),
         "no" | "false" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn on_or_off(word: &str) -> Option<bool> {
+    match word {
+        "on" | "true" => Some(true),
+        "off" | "false" => Some(false),
         _ => None,
     }
 }

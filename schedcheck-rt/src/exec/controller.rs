@@ -6,6 +6,7 @@
 //! up to its next announcement.
 
 use super::addresses::AddressTable;
+use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
 use super::heap::Heap;
 use super::image::Image;
@@ -19,9 +20,10 @@ use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use super::view::Needed;
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
+use crate::races::Detector;
 use crate::search::step::{
-    Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId, Pending,
-    ReadsWhen, StepIndex, ThreadId, Trace,
+    Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
+    Pending, ReadsWhen, StepIndex, ThreadId, Trace,
 };
 use std::rc::Rc;
 
@@ -115,8 +117,18 @@ pub(crate) struct World {
     pub(crate) compared_unclean: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
+    /// Whether threads that are declared interchangeable are kept in order, and whether there are any.
+    pub(crate) symmetry: bool,
+    pub(crate) twins: bool,
     /// Where operations stand, if somebody asked.
     pub(crate) places: Option<Rc<PlaceTable>>,
+    /// Looks for data races, if it is asked to.
+    pub(crate) races: Option<Box<Detector>>,
+    /// The one that ended this execution.
+    pub(crate) race: Option<FoundRace>,
+    pub(crate) race_memory: RaceMemory,
+    /// A facade uses memory for itself.
+    pub(crate) unwatched: bool,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -160,7 +172,13 @@ impl World {
             gated: 0,
             compared_unclean: false,
             spin_bound_reached: false,
+            symmetry: true,
+            twins: false,
             places: None,
+            races: None,
+            race: None,
+            race_memory: RaceMemory::default(),
+            unwatched: false,
             in_user: false,
         }
     }
@@ -184,6 +202,7 @@ impl World {
         self.deltas.extend_from_slice(deltas);
         self.next_delta = 0;
         self.gated = 0;
+        self.twins = false;
         self.compared_unclean = false;
         self.prefix = prefix;
         self.guide = guide;
@@ -193,6 +212,7 @@ impl World {
         self.forced = false;
         self.previous_enabled = false;
         self.find_next_special();
+        self.begin_races();
     }
 
     /// The decisions this execution was to follow.
@@ -219,6 +239,7 @@ impl World {
             op: Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) },
             place: 0,
             held: false,
+            twin: None,
             ended: false,
             children: 0,
             channels: 0,
@@ -240,6 +261,9 @@ impl World {
     fn ready(&self, slot: Slot) -> Ready {
         let thread = &self.threads[slot];
         if thread.ended || (self.gated > 0 && self.is_gated(slot)) || self.sleeps_on(thread) {
+            return Ready::when(false);
+        }
+        if self.twins && self.waits_for_twin(slot) {
             return Ready::when(false);
         }
         self.objects.ready(thread.id, &thread.op)
@@ -439,7 +463,12 @@ impl World {
                 thread: thread.id,
                 enabled: ready.enabled,
                 costly_alts: ready.costly,
-                accesses: pending_accesses(&thread.op, ready.enabled),
+                accesses: if self.twins && self.waits_for_twin(slot) {
+                    // What it will do, the twin before it does first.
+                    [Access::NONE; 2]
+                } else {
+                    pending_accesses(&thread.op, ready.enabled)
+                },
                 site: thread.place,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
                 held: thread.held,
@@ -468,6 +497,12 @@ impl World {
         if opened != NO_STEP {
             applied = applied.after_gate(opened);
         }
+        if self.twins {
+            applied = self.note_first(op.kind, step, applied);
+        }
+        if let Some(races) = &mut self.races {
+            races.step(self.current, moment, &op, &applied);
+        }
         // Field by field in its place: built on the stack and copied from there, it would stall on
         // its own small stores.
         self.trace.events.push(Event::of(id));
@@ -494,6 +529,9 @@ impl World {
             self.threads[self.current].sleeps_after_end += 1;
         }
         self.announce_change(step);
+        if let Some(misuse) = self.objects.misuse() {
+            super::misuse::end(self, misuse);
+        }
         if let Some(guide) = self.guide {
             // SAFETY: as in `ask`.
             unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };

@@ -7,7 +7,7 @@
 use super::controller::{StepNote, World};
 use super::spin;
 use super::switch::Backend;
-use crate::model::{Kind, Op};
+use crate::model::{Applied, Kind, Moment, Op};
 use crate::search::step::{Access, Alt, BudgetKind, BudgetKinds, Choice, Delta, Event, Mode, StepIndex};
 
 impl World {
@@ -22,7 +22,7 @@ impl World {
     #[inline]
     pub(crate) fn goes_on(&mut self) -> bool {
         let step = self.trace.events.len() as StepIndex;
-        self.gated == 0 && (step < self.next_special || self.is_planned_to_go_on(step))
+        self.gated == 0 && !self.twins && (step < self.next_special || self.is_planned_to_go_on(step))
     }
 
     fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
@@ -36,9 +36,13 @@ impl World {
         goes_on
     }
 
-    /// Guides see every step, debuggers stop at each, and reports want to know which were needed.
+    /// Guides see every step, debuggers stop at each, reports want to know which were needed, and
+    /// whoever looks for names wants to know where each of them stands.
     fn is_watched(&self) -> bool {
-        self.guide.is_some() || self.backend == Backend::OsThreads || self.keep_needed
+        self.guide.is_some()
+            || self.backend == Backend::OsThreads
+            || self.keep_needed
+            || self.places.is_some()
     }
 
     /// It does.
@@ -75,5 +79,9 @@ impl World {
         let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
         thread.spin.remember(&note, step, (0, 0), spin::is_known(op.kind, event));
         self.notes.push(note);
+        if let Some(races) = &mut self.races {
+            let moment = Moment { thread: thread.id, step, alt: Alt::DEFAULT };
+            races.step(self.current, moment, op, &Applied::access(op.object, mode));
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::spin::Spin;
 use super::switch::{Carried, Exit};
 use super::thread_locals::Kept;
+use super::twins::Twin;
 use crate::model::Op;
 use crate::search::step::{ObjectId, ThreadId};
 use rustc_hash::FxHashMap;
@@ -24,6 +25,8 @@ pub(crate) struct Thread {
     pub(crate) place: u32,
     /// It is not to be preempted before it.
     pub(crate) held: bool,
+    /// Whether there are others like it.
+    pub(crate) twin: Option<Twin>,
     /// It has executed its last operation.
     pub(crate) ended: bool,
     /// How many threads it has started.

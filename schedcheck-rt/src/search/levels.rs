@@ -14,6 +14,10 @@ use super::options::Options;
 use super::priority::Priority;
 use super::step::Trace;
 
+/// Pending executions beyond which it gives up: the memory is better spent on the search it goes
+/// along with.
+const MOST: usize = 100_000;
+
 /// The bounded search that goes along.
 #[derive(Debug)]
 pub(super) struct Levels {
@@ -24,8 +28,9 @@ pub(super) struct Levels {
     pub(super) executions: u32,
     /// The order given out last was of this search.
     pub(super) running: bool,
-    /// The program has no schedule with more preemptions than the level that is done.
-    exhausted: bool,
+    /// The program has no schedule with more preemptions than the level that is done, or there are
+    /// too many of the next one.
+    over: bool,
 }
 
 impl Levels {
@@ -39,7 +44,7 @@ impl Levels {
             done: None,
             executions: 0,
             running: false,
-            exhausted: false,
+            over: false,
         }
     }
 
@@ -47,18 +52,21 @@ impl Levels {
     pub(super) fn is_due(&self, others: u64, options: &Options) -> bool {
         let share = u64::from(options.level_every);
         let after = u64::from(options.level_after);
-        share > 0 && !self.exhausted && others.saturating_sub(after) / share > u64::from(self.executions)
+        share > 0 && !self.over && others.saturating_sub(after) / share > u64::from(self.executions)
     }
 
     /// Goes on to the next level if one is finished; false if there is nothing left to do.
     pub(super) fn advance(&mut self) -> bool {
         if self.search.pending() == 0 {
             self.done = self.options.bound;
-            self.exhausted = !self.search.cut;
+            self.over = !self.search.cut;
             self.options.bound = self.options.bound.map(|bound| bound + 1);
             self.search = Enumerate::new();
+        } else if self.search.pending() > MOST {
+            self.over = true;
+            self.search = Enumerate::new();
         }
-        !self.exhausted
+        !self.over
     }
 
     /// The next execution.
@@ -74,10 +82,5 @@ impl Levels {
         self.running = false;
         self.search.learn(&mut self.options, trace);
         self.search.history.signature()
-    }
-
-    /// Bytes that it takes.
-    pub(super) fn bytes(&self) -> usize {
-        self.search.bytes()
     }
 }
