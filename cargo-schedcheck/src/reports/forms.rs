@@ -366,7 +366,7 @@ fn data_race(finished: &Finished) -> Form<'_> {
         if let [_, calls @ ..] = access.stack.as_slice()
             && !calls.is_empty()
         {
-            const SHOWN: usize = 4;
+            const SHOWN: usize = 2;
             let calls: Vec<&str> = calls.iter().take(SHOWN).map(String::as_str).collect();
             notes.insert(0, ("note", format!("{who} came there from {}", calls.join(", from "))));
         }

@@ -203,6 +203,10 @@ impl Finished {
                 place.file = shorter.to_string();
             }
         }
+        let below = format!(" at {root}/");
+        for call in self.accesses.iter_mut().flat_map(|access| &mut access.stack) {
+            *call = call.replace(&below, " at ");
+        }
     }
 
     /// A verdict that the child itself could not give.
