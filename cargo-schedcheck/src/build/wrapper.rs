@@ -64,6 +64,7 @@ impl Instrument {
             "-Zexternal-clangrt",
             "-Cunsafe-allow-abi-mismatch=sanitizer",
             "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
+            "-Cllvm-args=-tsan-distinguish-volatile=1",
         ];
         match self {
             Self::Atomics => ATOMICS,

@@ -228,6 +228,21 @@ impl Detector {
         self.note(address, size, touch, place)
     }
 
+    /// The running thread reads memory that others may be writing, and says so: it will not rely on what it reads. That is
+    /// no race, but the memory must be there.
+    pub(crate) fn glance(&mut self, address: usize, size: usize, place: u32) -> Option<Race> {
+        let end = address.saturating_add(size);
+        let cells = (address & !(GRAIN - 1)..end).step_by(GRAIN);
+        cells.into_iter().find_map(|at| {
+            let (first, last) = (at.max(address), (at + GRAIN).min(end));
+            let bytes = bytes(first % GRAIN, last - first);
+            let cell = self.areas.cell(at)?;
+            // SAFETY: as in `touch_own`.
+            let gone = unsafe { (*cell).end_of(self.generation, bytes) }?;
+            Some(self.race(at, size, &gone, &self.entry(bytes, Touch::Read, place)))
+        })
+    }
+
     #[inline]
     fn entry(&self, bytes: u8, touch: Touch, place: u32) -> Entry {
         Entry { time: self.time, place, thread: self.thread as u16, bytes, touch }
