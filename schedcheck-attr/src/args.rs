@@ -16,6 +16,8 @@ enum Kind {
     Priorities,
     /// A whole number and a unit of time.
     Duration,
+    /// A comma-separated list of paths or names.
+    Names,
 }
 
 const COUNT: Kind = Kind::Number { min: 0, max: u32::MAX as u64 };
@@ -33,11 +35,15 @@ const ARGUMENTS: &[(&str, Kind, &str)] = &[
     ("spurious", COUNT, "0"),
     ("timeouts", COUNT, "0"),
     ("weak_cas", COUNT, "0"),
+    ("method", Kind::Names, "\"Queue::push\""),
+    ("var", Kind::Names, "\"HEAD\""),
+    ("trust", Kind::Names, "\"once_cell\""),
+    ("focus", Kind::Names, "\"my_crate::queue\""),
     ("expect", Kind::OneOf(OUTCOMES), "\"deadlock\""),
 ];
 
 const OUTCOMES: &[&str] = &["deadlock", "panic", "livelock", "data-race", "misuse", "crash", "leak"];
-const PRIORITIES: &[&str] = &["pb", "dpor", "mdpor", "ss", "rand", "method", "var"];
+const PRIORITIES: &[&str] = &["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "dfs"];
 const TIME_UNITS: &[&str] = &["ms", "s", "m", "h"];
 
 /// One `name = value`.
@@ -111,7 +117,8 @@ fn checked_value(name: &Ident, value: &Expr) -> Result<String> {
         }
         (Kind::Priorities, Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => checked_priorities(text),
         (Kind::Duration, Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => checked_duration(text),
-        (Kind::OneOf(_) | Kind::Priorities | Kind::Duration, _) => Err(wrong_type("a string")),
+        (Kind::Names, Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => checked_names(text),
+        (Kind::OneOf(_) | Kind::Priorities | Kind::Duration | Kind::Names, _) => Err(wrong_type("a string")),
     }
 }
 
@@ -160,12 +167,30 @@ fn checked_priorities(text: &LitStr) -> Result<String> {
             None
         };
         if let Some(problem) = problem {
-            let message = format!("{problem}; valid are: pb, dpor, mdpor, ss, rand, rand:N, method, var");
+            let message =
+                format!("{problem}; valid are: pb, dpor, mdpor, ss, rand, rand:N, method, var, dfs");
             return Err(Error::new(text.span(), message));
         }
         names.push(name);
     }
     Ok(names.join(","))
+}
+
+fn checked_names(text: &LitStr) -> Result<String> {
+    let list = text.value();
+    let is_path = |name: &str| {
+        let part = |c: char| c.is_alphanumeric() || "_:#".contains(c);
+        !name.is_empty() && name.chars().all(part)
+    };
+    let names: Vec<&str> = list.split(',').map(str::trim).collect();
+    match names.iter().find(|name| !is_path(name)) {
+        None => Ok(names.join(",")),
+        Some(name) => {
+            let message =
+                format!("`{name}` is no path: write names separated by commas, such as `a::B::c, D`");
+            Err(Error::new(text.span(), message))
+        }
+    }
 }
 
 fn checked_duration(text: &LitStr) -> Result<String> {

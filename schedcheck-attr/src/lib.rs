@@ -38,7 +38,7 @@ use proc_macro::TokenStream;
 /// | argument | example | meaning |
 /// |---|---|---|
 /// | `bound` | `2` | only schedules with at most so many preemptions |
-/// | `priority` | `"mdpor,pb"` | the most important first: `pb dpor mdpor ss rand rand:N method var` |
+/// | `priority` | `"mdpor,pb"` | the most important first: `pb dpor mdpor ss rand rand:N method var dfs` |
 /// | `reduction` | `"optimal"` | partial-order reduction: `optimal source classic none` |
 /// | `max_time` | `"10s"` | budget of this test: a whole number and `ms`, `s`, `m` or `h` |
 /// | `max_executions` | `1000` | budget of this test, in runs of its body |
@@ -47,6 +47,10 @@ use proc_macro::TokenStream;
 /// | `spurious` | `0` | spurious wake-ups that one execution may have |
 /// | `timeouts` | `0` | time-outs that may fire in one execution |
 /// | `weak_cas` | `0` | spurious failures of `compare_exchange_weak` in one execution |
+/// | `method` | `"Queue::push, Queue::pop"` | functions that `method` prefers |
+/// | `var` | `"HEAD"` | statics, fields, variables or labels that `var` prefers |
+/// | `trust` | `"once_cell"` | crates, modules or functions that are not preempted inside |
+/// | `focus` | `"my_crate::queue"` | those outside of which nothing is preempted |
 /// | `expect` | `"deadlock"` | passes if found: `deadlock panic livelock data-race misuse crash leak` |
 ///
 /// ```

@@ -64,3 +64,60 @@ pub fn assume(condition: bool) {
     #[cfg(not(feature = "engine"))]
     let _ = condition;
 }
+
+/// Gives whatever synchronisation objects lie within `object` a name, for `--var LABEL`: schedules
+/// that differ in the order of operations on them come first. In a plain run nothing happens.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// let jobs = Arc::new(Mutex::new(Vec::<u32>::new()));
+/// schedcheck_rt::name(&*jobs, "jobs"); // the mutex, not the pointer to it
+/// ```
+#[inline(never)]
+pub fn name<T: ?Sized>(object: &T, label: &str) {
+    #[cfg(feature = "engine")]
+    if let Some(active) = active() {
+        let start = std::ptr::from_ref(object).addr();
+        active.label(start, start + size_of_val(object), label);
+    }
+    #[cfg(not(feature = "engine"))]
+    let _ = (object, label);
+}
+
+/// Runs `body` in so many threads and waits for all of them. They are interchangeable: of the
+/// schedules that differ only in which of them did what, one is explored (`--symmetry off`: all).
+///
+/// The body must do the same whichever thread runs it: it must not ask for the name or the number of
+/// its thread, compare addresses of its own allocations, or depend on the order of a `HashMap`.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+/// let count = AtomicU32::new(0);
+/// schedcheck_rt::symmetric(3, || {
+///     count.fetch_add(1, Relaxed);
+/// });
+/// assert_eq!(count.into_inner(), 3);
+/// ```
+///
+/// # Panics
+/// If one of the threads does.
+#[track_caller]
+pub fn symmetric(threads: usize, body: impl Fn() + Sync) {
+    #[cfg(feature = "engine")]
+    if let Some(active) = active() {
+        let mut before = None;
+        return crate::facade::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(&body);
+                let slot = active.youngest();
+                active.make_twin(slot, before);
+                before = Some(slot);
+            }
+        });
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(&body);
+        }
+    });
+}

@@ -5,10 +5,10 @@ pub use schedcheck_attr::schedcheck;
 #[cfg(any(not(schedcheck), feature = "engine"))]
 mod api;
 #[cfg(any(not(schedcheck), feature = "engine"))]
-pub use api::{assume, choose, choose_from};
+pub use api::{assume, choose, choose_from, name, symmetric};
 // Under exploration there is one engine, and the swapped std leads to it.
 #[cfg(all(schedcheck, not(feature = "engine")))]
-pub use std::__schedcheck::{assume, choose, choose_from};
+pub use std::__schedcheck::{assume, choose, choose_from, name, symmetric};
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -28,12 +28,29 @@ pub struct ExploreOpts {
     /// Seed for everything random [default: 0]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_SEED")]
     pub seed: Option<u64>,
-    /// Target function of the priority `method` (repeatable)
+    /// Most random executions that are mixed into an unbounded search, one in twenty [default: 20000]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_RANDOM_RUNS")]
+    pub random_runs: Option<u32>,
+    /// Beside an unbounded search, cover all schedules with 0, 1, 2, … preemptions first, with one
+    /// execution in twenty [default: on]
+    #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_LEVELS")]
+    pub levels: Option<Switch>,
+    /// Explore one order of threads started by `schedcheck_rt::symmetric`, not all [default: on]
+    #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_SYMMETRY")]
+    pub symmetry: Option<Switch>,
+    /// Target of the priority `method`: a function, such as `Queue::push` (repeatable)
     #[arg(long, value_name = "PATH", env = "SCHEDCHECK_METHOD", value_delimiter = ',')]
     pub method: Vec<String>,
-    /// Target variable of the priority `var` (repeatable)
+    /// Target of the priority `var`: a static, a field or variable, or a label given with
+    /// `schedcheck_rt::name` (repeatable)
     #[arg(long, value_name = "NAME", env = "SCHEDCHECK_VAR", value_delimiter = ',')]
     pub var: Vec<String>,
+    /// Never preempt inside this crate, module or function, such as `once_cell` (repeatable)
+    #[arg(long, value_name = "PATH", env = "SCHEDCHECK_TRUST", value_delimiter = ',')]
+    pub trust: Vec<String>,
+    /// Preempt only inside this crate, module or function (repeatable)
+    #[arg(long, value_name = "PATH", env = "SCHEDCHECK_FOCUS", value_delimiter = ',')]
+    pub focus: Vec<String>,
     /// How many spurious wake-ups an execution may have [default: 1]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_SPURIOUS")]
     pub spurious: Option<u32>,

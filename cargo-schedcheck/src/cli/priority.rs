@@ -1,10 +1,7 @@
 //! The names of the priority functions, checked before anything is built.
 use crate::suggest;
 
-const NAMES: [&str; 7] = ["pb", "dpor", "mdpor", "ss", "rand", "method", "var"];
-
-/// Names that are taken, for functions that do not exist yet.
-const NOT_YET: [&str; 2] = ["method", "var"];
+const NAMES: [&str; 8] = ["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "dfs"];
 
 /// Checks a list such as `mdpor,pb` or `rand:7`; what it means is the engine's business.
 pub fn parse(list: &str) -> Result<String, String> {
@@ -13,11 +10,8 @@ pub fn parse(list: &str) -> Result<String, String> {
         if !NAMES.contains(&name) {
             let hint = suggest::did_you_mean(name, NAMES);
             return Err(format!(
-                "unknown priority `{name}`{hint}; valid names are pb, dpor, mdpor, ss, rand[:SEED], method, var"
+                "unknown priority `{name}`{hint}; valid names are pb, dpor, mdpor, ss, rand[:SEED], method, var, dfs"
             ));
-        }
-        if NOT_YET.contains(&name) {
-            return Err(format!("priority `{name}` is not available yet"));
         }
         match seed {
             Some(_) if name != "rand" => {
@@ -38,7 +32,7 @@ mod tests {
 
     #[test]
     fn known_names_pass_unchanged() {
-        for list in ["mdpor,pb", "ss,mdpor", "rand:7", "rand", "ss,dpor,pb"] {
+        for list in ["mdpor,pb", "ss,mdpor", "rand:7", "rand", "ss,dpor,pb", "method,var,pb"] {
             assert_eq!(parse(list).as_deref(), Ok(list));
         }
     }
@@ -48,11 +42,6 @@ mod tests {
         let error = parse("mdpro,pb").unwrap_err();
         assert!(error.contains("did you mean `mdpor`?"), "{error}");
         assert!(error.contains("rand[:SEED]"), "{error}");
-    }
-
-    #[test]
-    fn functions_to_come_are_refused() {
-        assert!(parse("method,pb").unwrap_err().contains("not available yet"));
     }
 
     #[test]

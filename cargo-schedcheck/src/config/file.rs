@@ -17,6 +17,9 @@ pub struct ConfigFile {
     /// Crates that keep the real std.
     #[serde(default)]
     pub skip: Vec<String>,
+    /// Code that is not preempted inside, unless a preset says otherwise.
+    #[serde(default)]
+    pub trusted: Vec<String>,
     #[serde(default)]
     pub preset: BTreeMap<String, Section>,
 }
@@ -39,6 +42,9 @@ pub struct Section {
     pub max_executions: Option<u64>,
     pub max_steps: Option<u64>,
     pub seed: Option<u64>,
+    pub random_runs: Option<u32>,
+    pub levels: Option<Switch>,
+    pub symmetry: Option<Switch>,
     pub spurious: Option<u32>,
     pub timeouts: Option<u32>,
     pub weak_cas: Option<u32>,
@@ -46,6 +52,8 @@ pub struct Section {
     pub os_threads: Option<bool>,
     pub method: Vec<String>,
     pub var: Vec<String>,
+    pub trusted: Vec<String>,
+    pub focus: Vec<String>,
 }
 
 impl Section {
@@ -59,6 +67,9 @@ impl Section {
             max_executions: self.max_executions,
             max_steps: self.max_steps,
             seed: self.seed,
+            random_runs: self.random_runs,
+            levels: self.levels,
+            symmetry: self.symmetry,
             spurious: self.spurious,
             timeouts: self.timeouts,
             weak_cas: self.weak_cas,
@@ -66,6 +77,8 @@ impl Section {
             os_threads: self.os_threads,
             method: self.method.clone(),
             var: self.var.clone(),
+            trust: self.trusted.clone(),
+            focus: self.focus.clone(),
         }
     }
 }

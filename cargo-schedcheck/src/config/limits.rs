@@ -14,6 +14,9 @@ pub struct Limits {
     pub max_executions: Option<u64>,
     pub max_steps: Option<u64>,
     pub seed: Option<u64>,
+    pub random_runs: Option<u32>,
+    pub levels: Option<Switch>,
+    pub symmetry: Option<Switch>,
     pub spurious: Option<u32>,
     pub timeouts: Option<u32>,
     pub weak_cas: Option<u32>,
@@ -21,6 +24,8 @@ pub struct Limits {
     pub os_threads: Option<bool>,
     pub method: Vec<String>,
     pub var: Vec<String>,
+    pub trust: Vec<String>,
+    pub focus: Vec<String>,
 }
 
 impl Limits {
@@ -34,6 +39,9 @@ impl Limits {
             max_executions: None,
             max_steps: Some(20_000),
             seed: Some(0),
+            random_runs: Some(20_000),
+            levels: Some(Switch::On),
+            symmetry: Some(Switch::On),
             spurious: Some(1),
             timeouts: Some(1),
             weak_cas: Some(1),
@@ -41,6 +49,8 @@ impl Limits {
             os_threads: Some(false),
             method: Vec::new(),
             var: Vec::new(),
+            trust: Vec::new(),
+            focus: Vec::new(),
         }
     }
 
@@ -54,6 +64,9 @@ impl Limits {
             max_executions: opts.max_executions,
             max_steps: opts.max_steps,
             seed: opts.seed,
+            random_runs: opts.random_runs,
+            levels: opts.levels,
+            symmetry: opts.symmetry,
             spurious: opts.spurious,
             timeouts: opts.timeouts,
             weak_cas: opts.weak_cas,
@@ -61,6 +74,8 @@ impl Limits {
             os_threads: opts.os_threads.then_some(true),
             method: opts.method.clone(),
             var: opts.var.clone(),
+            trust: opts.trust.clone(),
+            focus: opts.focus.clone(),
         }
     }
 
@@ -75,6 +90,9 @@ impl Limits {
             max_executions: self.max_executions.or(weaker.max_executions),
             max_steps: self.max_steps.or(weaker.max_steps),
             seed: self.seed.or(weaker.seed),
+            random_runs: self.random_runs.or(weaker.random_runs),
+            levels: self.levels.or(weaker.levels),
+            symmetry: self.symmetry.or(weaker.symmetry),
             spurious: self.spurious.or(weaker.spurious),
             timeouts: self.timeouts.or(weaker.timeouts),
             weak_cas: self.weak_cas.or(weaker.weak_cas),
@@ -82,6 +100,8 @@ impl Limits {
             os_threads: self.os_threads.or(weaker.os_threads),
             method: lists(self.method, weaker.method),
             var: lists(self.var, weaker.var),
+            trust: lists(self.trust, weaker.trust),
+            focus: lists(self.focus, weaker.focus),
         }
     }
 
@@ -96,6 +116,9 @@ impl Limits {
             ("max-executions", self.max_executions.map(|v| number(&v))),
             ("max-steps", self.max_steps.map(|v| number(&v))),
             ("seed", self.seed.map(|v| number(&v))),
+            ("random-runs", self.random_runs.map(|v| number(&v))),
+            ("levels", self.levels.map(word)),
+            ("symmetry", self.symmetry.map(word)),
             ("spurious", self.spurious.map(|v| number(&v))),
             ("timeouts", self.timeouts.map(|v| number(&v))),
             ("weak-cas", self.weak_cas.map(|v| number(&v))),
@@ -103,8 +126,10 @@ impl Limits {
             ("os-threads", self.os_threads.map(|v| if v { "yes" } else { "no" }.to_owned())),
         ];
         let single = single.into_iter().filter_map(|(key, value)| Some((key, value?)));
-        let methods = self.method.iter().map(|v| ("method", v.clone()));
-        let vars = self.var.iter().map(|v| ("var", v.clone()));
-        single.chain(methods).chain(vars).collect()
+        let lists =
+            [("method", &self.method), ("var", &self.var), ("trust", &self.trust), ("focus", &self.focus)];
+        let names =
+            lists.into_iter().flat_map(|(key, list)| list.iter().map(move |name| (key, name.clone())));
+        single.chain(names).collect()
     }
 }

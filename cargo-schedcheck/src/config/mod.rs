@@ -30,7 +30,8 @@ impl Settings {
     pub fn load(root: &Utf8Path, args: &ConfigArgs, opts: &ExploreOpts) -> Result<Self> {
         let (path, file) = read(root, args)?;
         let wanted = args.preset.as_deref();
-        let presets = chain(&file, &path, wanted)?;
+        let mut presets = chain(&file, &path, wanted)?;
+        presets.push(Section { trusted: file.trusted.clone(), ..Section::default() });
         let first = |get: fn(&Section) -> Option<bool>| presets.iter().find_map(get);
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Ok(Self {

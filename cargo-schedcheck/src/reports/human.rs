@@ -157,10 +157,21 @@ fn state(progress: &Progress) -> String {
     if let Some(bound) = progress.bound_done {
         text.push_str(&format!(", done up to {bound} {}", plural(bound.into(), "preemption")));
     }
+    let begun = progress.levels.iter().position(|(_, queued)| *queued > 0);
+    if let Some(level) = begun.filter(|_| progress.levels.len() > 1) {
+        let (done, queued) = progress.levels[level];
+        let noun = plural(level as u64, "preemption");
+        text.push_str(&format!(", {done} of {} with {level} {noun}", done + queued));
+    }
     let executions = progress.executions as f64;
     match progress.estimate {
         Some(estimate) if estimate > 0.0 && estimate >= executions => {
-            text.push_str(&format!(", ≈ {:.0} %", 100.0 * executions / estimate));
+            let percent = |total: f64| 100.0 * executions / total;
+            let range = match (progress.estimate_high, progress.estimate_low) {
+                (Some(high), Some(low)) => format!(" ({:.0} to {:.0} %)", percent(high), percent(low)),
+                _ => String::new(),
+            };
+            text.push_str(&format!(", ≈ {:.0} %{range}", percent(estimate)));
         }
         _ => text.push_str(&format!(", {} open", progress.pending)),
     }

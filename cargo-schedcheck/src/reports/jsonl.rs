@@ -44,7 +44,12 @@ enum Body<'a> {
         traces: u64,
         pending: u64,
         estimate: Option<f64>,
+        estimate_low: Option<f64>,
+        estimate_high: Option<f64>,
         bound_done: Option<u32>,
+        levels: &'a [(u64, u64)],
+        bytes: u64,
+        step_nodes: Option<u64>,
         elapsed_ms: u64,
     },
     TestFinished {
@@ -68,6 +73,7 @@ enum Body<'a> {
         accesses: &'a [RacyAccess],
         #[serde(skip_serializing_if = "Option::is_none")]
         remedy: Option<&'a str>,
+        coverage: &'a str,
     },
     TestStopped {
         package: &'a str,
@@ -106,6 +112,11 @@ impl<W: Write> Sink for JsonLines<W> {
                 traces: progress.traces,
                 pending: progress.pending,
                 estimate: progress.estimate,
+                estimate_low: progress.estimate_low,
+                estimate_high: progress.estimate_high,
+                levels: &progress.levels,
+                bytes: progress.bytes,
+                step_nodes: progress.step_nodes,
                 bound_done: progress.bound_done,
                 elapsed_ms: progress.elapsed_ms,
             },
@@ -128,6 +139,7 @@ impl<W: Write> Sink for JsonLines<W> {
                 peak_bytes: result.finished.peak_bytes,
                 accesses: &result.finished.accesses,
                 remedy: result.finished.remedy.as_deref(),
+                coverage: &result.finished.coverage,
             },
             Event::TestStopped(id, progress) => Body::TestStopped {
                 package: &id.package,

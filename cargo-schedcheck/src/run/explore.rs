@@ -100,7 +100,7 @@ pub fn attend(
     last.elapsed_ms = start.elapsed().as_millis() as u64;
     let mut finished = Finished::without_child(Outcome::Crash, obituary(&remains, start.elapsed()), &last);
     let recorded = fs::read(work.join("record")).unwrap_or_default();
-    if let Some((execution, schedule)) = record::last_schedule(&String::from_utf8_lossy(&recorded)) {
+    if let Some((execution, schedule)) = record::last_schedule(&recorded) {
         finished.executions = finished.executions.max(execution);
         finished.schedule = Some(schedule);
     }

@@ -49,8 +49,17 @@ pub struct Progress {
     pub pending: u64,
     /// Executions in all, as far as can be told.
     pub estimate: Option<f64>,
+    /// It is hardly outside of this range.
+    pub estimate_low: Option<f64>,
+    pub estimate_high: Option<f64>,
     pub bound_done: Option<u32>,
     pub elapsed_ms: u64,
+    /// By number of preemptions: schedules done, and known but still to be done.
+    pub levels: Vec<(u64, u64)>,
+    /// Memory of the search, now.
+    pub bytes: u64,
+    /// Nodes that it would need with one for each step; not told every time.
+    pub step_nodes: Option<u64>,
     pub peak_pending: u64,
     pub peak_bytes: u64,
 }

@@ -8,14 +8,14 @@ use super::stdio::Channel;
 use crate::exec::outcome::{Divergence, Outcome};
 use crate::exec::{Execution, Test};
 use crate::search::shrink::minimise;
-use crate::search::step::{End, Model, Plan, Trace};
-use crate::search::{Options, Search, priority};
-use crate::wire::json::Object;
+use crate::search::step::{End, Model, Plan, StepIndex, Trace};
+use crate::search::{Options, Search, Stats, priority};
+use crate::wire::json::{self, Object};
 use crate::wire::request::Request;
 use std::time::{Duration, Instant};
 
-/// Most random executions that are mixed in; their races feed the search.
-const SEED_RUNS: u32 = 200;
+/// Executions of an unbounded search for each one of the bounded search beside it.
+const LEVEL_EVERY: u32 = 49;
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -38,6 +38,7 @@ struct Run<'a> {
     words: Box<LastWords<'a>>,
     started: Instant,
     told: Instant,
+    told_count: u32,
 }
 
 impl<'a> Run<'a> {
@@ -49,16 +50,22 @@ impl<'a> Run<'a> {
         crash::watch(unsafe {
             std::mem::transmute::<*mut LastWords<'a>, *mut LastWords<'static>>(&mut *words)
         });
+        let mut options = settings.options();
+        if !settings.names.is_empty() {
+            options.places = Some(execution.look_for(settings.names.clone()));
+            options.scoped = execution.restricts_preemptions();
+        }
         execution.take_over_process();
         Run {
             settings,
             channel,
             execution,
-            search: Search::new(settings.options()),
+            search: Search::new(options),
             record: request.record.as_deref().and_then(Record::create),
             words,
             started: Instant::now(),
             told: Instant::now(),
+            told_count: 0,
         }
     }
 
@@ -76,7 +83,7 @@ impl<'a> Run<'a> {
             executions += 1;
             self.words.figures.executions = executions;
             if let Some(record) = &mut self.record {
-                record.note(executions, order.plan, &self.execution);
+                record.note(executions, order.plan, self.execution.parents());
             }
             self.execution.run(order.plan, order.guide, &mut trace);
             match trace.end {
@@ -84,7 +91,9 @@ impl<'a> Run<'a> {
                     return self.failed(&mut trace);
                 }
                 End::Passed | End::Stopped => {
-                    self.search.learn(&trace);
+                    if let Some(step) = self.search.learn(&trace).differs_at {
+                        return self.differs(&trace, step);
+                    }
                 }
             }
         }
@@ -106,14 +115,22 @@ impl<'a> Run<'a> {
         now - self.started >= self.settings.max_time
     }
 
-    fn tell_progress(&self) {
+    fn tell_progress(&mut self) {
         let stats = self.search.stats();
+        // Walking the whole tree costs more than the rest.
+        let step_nodes = self.told_count.is_multiple_of(8).then(|| self.search.step_nodes() as u64);
+        self.told_count += 1;
         let event = Object::new()
             .text("event", "progress")
             .number("executions", stats.executions)
             .number("traces", stats.traces)
             .number("pending", stats.pending as u64)
-            .fraction("estimate", stats.estimate)
+            .fraction("estimate", stats.estimate.map(|estimate| estimate.total))
+            .fraction("estimate_low", stats.estimate.map(|estimate| estimate.low))
+            .fraction("estimate_high", stats.estimate.map(|estimate| estimate.high))
+            .raw("levels", &levels(&stats))
+            .number("bytes", stats.bytes as u64)
+            .number("step_nodes", step_nodes)
             .number("bound_done", stats.bound_done.map(u64::from))
             .number("elapsed_ms", self.started.elapsed().as_millis() as u64)
             .number("peak_pending", stats.peak_pending as u64)
@@ -132,7 +149,7 @@ impl<'a> Run<'a> {
             elapsed: self.started.elapsed(),
             peak_pending: stats.peak_pending as u64,
             peak_bytes: stats.peak_bytes as u64,
-            coverage: self.settings.coverage(complete, stats.bound_done, self.execution.spin_bound_reached()),
+            coverage: self.settings.coverage(complete, stats.bound_done, &self.execution),
         }
     }
 
@@ -180,6 +197,17 @@ impl<'a> Run<'a> {
             .then(|| report::finished(execution, &again, figures, &output))
     }
 
+    /// The verdict on an execution that passed, but not as its plan and an earlier execution of the
+    /// same decisions say.
+    fn differs(&mut self, trace: &Trace, step: StepIndex) -> Object {
+        let outcome = Outcome::Diverged(Divergence {
+            step,
+            expected: "the step that followed the same decisions in an earlier schedule".to_owned(),
+            found: self.execution.describe_step(trace, step),
+        });
+        report::finished(&self.execution, &outcome, &self.figures(false), "")
+    }
+
     /// The verdict on an execution that failed.
     fn failed(&mut self, trace: &mut Trace) -> Object {
         if self.settings.expect.as_deref() == Some(self.execution.outcome().word()) {
@@ -209,18 +237,19 @@ impl Settings {
             reduction: self.reduction,
             budget: self.budget,
             seed: self.seed,
-            seed_runs: SEED_RUNS,
+            seed_runs: self.random_runs,
+            level_every: if self.levels { LEVEL_EVERY } else { 0 },
             ..Options::default()
         }
     }
 
     /// What a pass means, in a sentence.
-    fn coverage(&self, complete: bool, bound_done: Option<u32>, spin_bound_reached: bool) -> String {
+    fn coverage(&self, complete: bool, bound_done: Option<u32>, execution: &Execution) -> String {
         let schedules = match (complete, self.bound, bound_done) {
             (true, None, _) => "all schedules".to_owned(),
-            (true, Some(bound), _) => format!("all schedules with at most {bound} preemptions"),
+            (true, Some(bound), _) => format!("all schedules with at most {}", counted(bound, "preemption")),
             (false, _, Some(done)) => {
-                format!("all schedules with at most {done} preemptions, and some others")
+                format!("all schedules with at most {}, and some others", counted(done, "preemption"))
             }
             (false, _, None) => "some schedules".to_owned(),
         };
@@ -230,14 +259,45 @@ impl Settings {
             counted(budget.timeouts, "early time-out"),
             counted(budget.weak_failures, "spurious CAS failure"),
         ];
-        if spin_bound_reached {
-            limits.push("few idle rounds of loops that count them".to_owned());
+        if execution.spin_bound_reached() {
+            limits.push("a few rounds of loops that count them and wait".to_owned());
         }
-        format!("{schedules} (each with at most {})", limits.join(", "))
+        let scope = self.scope(execution);
+        let unknown = execution.unknown_paths().iter();
+        let unknown: String = unknown.map(|path| format!("; no function is called `{path}`")).collect();
+        format!("{schedules}{scope} (each with at most {}){unknown}", limits.join(", "))
+    }
+
+    /// Which of them the user does not want.
+    fn scope(&self, execution: &Execution) -> String {
+        let quoted = |paths: &[String]| {
+            let known = paths.iter().filter(|path| !execution.unknown_paths().contains(path));
+            known.map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
+        };
+        let mut text = String::new();
+        if execution.has_twins() {
+            text.push_str(", up to the order of interchangeable threads");
+        }
+        let trusted = quoted(&self.names.trusted);
+        if !trusted.is_empty() {
+            text.push_str(&format!(", without preemptions inside {trusted}"));
+        }
+        if !self.names.focus.is_empty() {
+            let focus = quoted(&self.names.focus);
+            let place = if focus.is_empty() { "nowhere".to_owned() } else { format!("only inside {focus}") };
+            text.push_str(&format!(", with preemptions {place}"));
+        }
+        text
     }
 }
 
-fn counted(number: u16, what: &str) -> String {
+/// Executions by number of preemptions: done, and known but still to be done.
+fn levels(stats: &Stats) -> String {
+    json::array(stats.levels.iter().map(|level| format!("[{},{}]", level.done, level.queued)))
+}
+
+fn counted(number: impl Into<u32>, what: &str) -> String {
+    let number = number.into();
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {what}{plural}")
 }

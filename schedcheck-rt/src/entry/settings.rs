@@ -1,6 +1,7 @@
 //! The options of one exploration: the command line over the attribute over the config file.
 
 use super::bad_option;
+use crate::exec::places::Names;
 use crate::exec::{Execution, Test};
 use crate::search::Reduction;
 use crate::search::priority;
@@ -19,10 +20,18 @@ pub(super) struct Settings {
     pub(super) max_executions: Option<u64>,
     pub(super) max_steps: u32,
     pub(super) seed: u64,
+    /// Most random executions that are mixed in; their races feed the search.
+    pub(super) random_runs: u32,
+    /// Whether a bounded search goes along with an unbounded one.
+    pub(super) levels: bool,
+    /// Whether threads that are declared interchangeable are treated so.
+    pub(super) symmetry: bool,
     pub(super) budget: Budget,
     pub(super) expect: Option<String>,
     /// Look for data races on plain memory.
     pub(super) races: bool,
+    /// Targets of `method` and `var`, trusted code, code to focus on.
+    pub(super) names: Names,
     /// Every thread of the test on a thread of the system of its own.
     pub(super) os_threads: bool,
 }
@@ -37,9 +46,13 @@ impl Default for Settings {
             max_executions: None,
             max_steps: 20_000,
             seed: 0,
+            random_runs: 20_000,
+            levels: true,
+            symmetry: true,
             budget: Budget::default(),
             expect: None,
             races: false,
+            names: Names::default(),
             os_threads: false,
         }
     }
@@ -55,22 +68,40 @@ impl Settings {
         if self.races {
             execution.detect_races();
         }
+        if !self.symmetry {
+            execution.ignore_symmetry();
+        }
         execution
     }
 
     /// The settings for a request about a test with this attribute.
     pub(super) fn gather(request: &Request, attribute: Option<&str>) -> Result<Settings, BadRequest> {
         let mut settings = Settings::default();
-        for (name, value) in &request.default {
-            settings.set(name, value)?;
-        }
-        for (name, value) in attribute.into_iter().flat_map(arguments) {
-            settings.set(&name.replace('_', "-"), value)?;
-        }
-        for (name, value) in &request.set {
-            settings.set(name, value)?;
+        let pairs = |list: &[(String, String)]| list.to_vec();
+        let attribute = attribute.into_iter().flat_map(arguments);
+        let attribute = attribute.map(|(name, value)| (name.replace('_', "-"), value.to_owned()));
+        for source in [pairs(&request.default), attribute.collect(), pairs(&request.set)] {
+            settings.take(&source)?;
         }
         Ok(settings)
+    }
+
+    /// Takes over what one source says. Lists of names replace those of weaker sources.
+    fn take(&mut self, source: &[(String, String)]) -> Result<(), BadRequest> {
+        for key in ["method", "var", "trust", "focus"] {
+            let values =
+                source.iter().filter(|(name, _)| name == key).flat_map(|(_, value)| value.split(','));
+            let values: Vec<String> = values.map(|value| value.trim().to_owned()).collect();
+            if !values.is_empty() {
+                match key {
+                    "method" => self.names.methods = values,
+                    "var" => self.names.variables = values,
+                    "trust" => self.names.trusted = values,
+                    _ => self.names.focus = values,
+                }
+            }
+        }
+        source.iter().try_for_each(|(name, value)| self.set(name, value))
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), BadRequest> {
@@ -89,13 +120,16 @@ impl Settings {
             "max-executions" => self.max_executions = Some(parse(name, value)?),
             "max-steps" => self.max_steps = parse(name, value)?,
             "seed" => self.seed = parse(name, value)?,
+            "random-runs" => self.random_runs = parse(name, value)?,
+            "levels" => self.levels = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
+            "symmetry" => self.symmetry = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "spurious" => self.budget.spurious = parse(name, value)?,
             "timeouts" => self.budget.timeouts = parse(name, value)?,
             "weak-cas" => self.budget.weak_failures = parse(name, value)?,
             "expect" => self.expect = Some(value.to_owned()),
             "os-threads" => self.os_threads = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "races" => self.races = on_or_off(value).ok_or_else(|| bad_option(name, value))?,
-            "method" | "var" => {}
+            "method" | "var" | "trust" | "focus" => {}
             _ => return Err(bad_option(name, value)),
         }
         Ok(())
@@ -114,8 +148,8 @@ fn reduction(name: &str) -> Option<Reduction> {
 
 fn yes_or_no(word: &str) -> Option<bool> {
     match word {
-        "yes" | "true" => Some(true),
-        "no" | "false" => Some(false),
+        "yes" | "true" | "on" => Some(true),
+        "no" | "false" | "off" => Some(false),
         _ => None,
     }
 }
@@ -155,10 +189,16 @@ mod tests {
     #[test]
     fn the_command_line_wins_over_the_attribute_and_that_over_the_config_file() {
         let request = Request::parse(
-            "schedcheck 1\ndefault.bound 1\ndefault.seed 1\ndefault.max-steps 9\nset.bound 3\n",
+            "schedcheck 1\ndefault.bound 1\ndefault.seed 1\ndefault.max-steps 9\nset.bound 3\n\
+             default.method a\ndefault.method b\ndefault.var x\n",
         )
         .unwrap();
-        let settings = Settings::gather(&request, Some("bound=2;seed=2;max_time=2m")).unwrap();
+        let attribute = "bound=2;seed=2;max_time=2m;method=c, D::d";
+        let settings = Settings::gather(&request, Some(attribute)).unwrap();
+        assert_eq!(
+            (settings.names.methods, settings.names.variables),
+            (vec!["c".into(), "D::d".into()], vec!["x".into()])
+        );
         assert_eq!((settings.bound, settings.seed, settings.max_steps), (Some(3), 2, 9));
         assert_eq!(settings.max_time, Duration::from_secs(120));
     }

@@ -38,6 +38,7 @@ pub(crate) struct Found {
     pub(crate) fresh: bool,
 }
 
+#[inline]
 fn key_of(address: usize, kind: ObjectKind) -> u64 {
     address as u64 | u64::from(kind.code()) << 56
 }
@@ -47,6 +48,7 @@ impl AddressTable {
         AddressTable { entries: vec![EMPTY; 256], used: 0, later_lives: FxHashMap::default() }
     }
 
+    #[inline]
     fn start(&self, key: u64) -> usize {
         // Fibonacci hashing: the high bits of the product are well mixed, also for addresses that
         // differ only in a few low bits.
@@ -54,6 +56,7 @@ impl AddressTable {
         (hash >> 40) as usize & (self.entries.len() - 1)
     }
 
+    #[inline]
     fn position(&self, key: u64) -> usize {
         let mut at = self.start(key);
         while self.entries[at].key != key && self.entries[at].key != 0 {
@@ -73,6 +76,14 @@ impl AddressTable {
             self.entries[at] = Entry { key, object: create(), ..EMPTY };
         }
         &mut self.entries[at]
+    }
+
+    /// The object at `address` if this execution has used it already.
+    #[inline]
+    pub(crate) fn known(&self, address: usize, kind: ObjectKind, generation: u32) -> Option<ObjectId> {
+        let key = key_of(address, kind);
+        let entry = &self.entries[self.position(key)];
+        (entry.key == key && entry.generation == generation).then_some(entry.object)
     }
 
     /// The object at `address`; `create` numbers it if it was never seen.
@@ -109,6 +120,15 @@ impl AddressTable {
         entry.lives += 1;
         let life = entry.lives;
         *self.later_lives.entry((key, life)).or_insert_with(create)
+    }
+
+    /// The objects that were ever met between two addresses.
+    pub(crate) fn within(&self, start: usize, end: usize) -> impl Iterator<Item = ObjectId> {
+        let address = |entry: &&Entry| (entry.key << 8 >> 8) as usize;
+        self.entries
+            .iter()
+            .filter(move |entry| (start..end).contains(&address(entry)))
+            .map(|entry| entry.object)
     }
 
     /// Generations begin anew: none of those noted is the current one.

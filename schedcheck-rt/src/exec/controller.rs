@@ -10,7 +10,9 @@ use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
 use super::heap::Heap;
 use super::image::Image;
+use super::intentions::pending_accesses;
 use super::outcome::{Divergence, Outcome, PanicReport};
+use super::places::PlaceTable;
 use super::spin::{self, Spin};
 use super::stacks::StackPool;
 use super::switch::{Backend, Exit};
@@ -22,6 +24,7 @@ use crate::search::step::{
     Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
     Pending, ReadsWhen, StepIndex, ThreadId, Trace,
 };
+use std::rc::Rc;
 
 /// Position of a thread in the current execution, by order of creation.
 pub(crate) type Slot = usize;
@@ -64,11 +67,11 @@ pub(crate) struct World {
     /// Nothing more will be executed.
     pub(crate) over: bool,
     /// The alternative its operation takes.
-    alt: Alt,
+    pub(super) alt: Alt,
     /// The time-out it takes was forced by quiescence.
-    forced: bool,
+    pub(super) forced: bool,
     /// The thread that ran before could have gone on.
-    previous_enabled: bool,
+    pub(super) previous_enabled: bool,
     pub(crate) objects: Objects,
     pub(crate) addresses: AddressTable,
     /// Raised with every execution; objects that carry their number compare it with theirs.
@@ -83,13 +86,15 @@ pub(crate) struct World {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) panics: Vec<PanicReport>,
     pub(crate) max_steps: u32,
-    deltas: Vec<Delta>,
-    next_delta: usize,
+    pub(super) deltas: Vec<Delta>,
+    pub(super) next_delta: usize,
+    /// Before this step nothing but default behaviour is asked for.
+    pub(super) next_special: StepIndex,
     /// Whether to find out which of them default behaviour would not have made by itself, and those.
     pub(crate) keep_needed: bool,
     pub(crate) needed: Vec<Delta>,
     prefix: StepIndex,
-    guide: Option<*mut dyn Guide>,
+    pub(super) guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
     /// What carries its threads.
     pub(crate) backend: Backend,
@@ -107,8 +112,8 @@ pub(crate) struct World {
     pub(crate) end_of_thread: Option<fn(super::Active)>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
-    /// Stacks were compared in this execution or an earlier one: they are cleaned before each.
-    pub(crate) compares_stacks: bool,
+    /// A stack was compared to a greater depth than was clean when the execution began.
+    pub(crate) compared_unclean: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
     /// Looks for data races, if it is asked to.
@@ -118,6 +123,11 @@ pub(crate) struct World {
     pub(crate) race_memory: RaceMemory,
     /// A facade uses memory for itself.
     pub(crate) unwatched: bool,
+    /// Whether threads that are declared interchangeable are kept in order, and whether there are any.
+    pub(crate) symmetry: bool,
+    pub(crate) twins: bool,
+    /// Where operations stand, if somebody asked.
+    pub(crate) places: Option<Rc<PlaceTable>>,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -145,6 +155,7 @@ impl World {
             max_steps,
             deltas: Vec::new(),
             next_delta: 0,
+            next_special: 0,
             keep_needed: false,
             needed: Vec::new(),
             prefix: 0,
@@ -158,12 +169,15 @@ impl World {
             thread_values: None,
             end_of_thread: None,
             gated: 0,
-            compares_stacks: false,
+            compared_unclean: false,
             spin_bound_reached: false,
             races: None,
             race: None,
             race_memory: RaceMemory::default(),
             unwatched: false,
+            symmetry: true,
+            twins: false,
+            places: None,
             in_user: false,
         }
     }
@@ -177,6 +191,7 @@ impl World {
         }
         self.generation = generation;
         self.objects.begin();
+        self.forget_labels();
         self.trace.clear();
         self.notes.clear();
         self.panics.clear();
@@ -186,6 +201,8 @@ impl World {
         self.deltas.extend_from_slice(deltas);
         self.next_delta = 0;
         self.gated = 0;
+        self.twins = false;
+        self.compared_unclean = false;
         self.prefix = prefix;
         self.guide = guide;
         self.current = 0;
@@ -194,6 +211,7 @@ impl World {
         self.forced = false;
         self.previous_enabled = false;
         self.begin_races();
+        self.find_next_special();
     }
 
     /// The decisions this execution was to follow.
@@ -218,6 +236,9 @@ impl World {
             life,
             token,
             op: Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) },
+            place: 0,
+            held: false,
+            twin: None,
             ended: false,
             children: 0,
             channels: 0,
@@ -241,6 +262,9 @@ impl World {
         if thread.ended || (self.gated > 0 && self.is_gated(slot)) || self.sleeps_on(thread) {
             return Ready::when(false);
         }
+        if self.twins && self.waits_for_twin(slot) {
+            return Ready::when(false);
+        }
         self.objects.ready(thread.id, &thread.op)
     }
 
@@ -260,8 +284,18 @@ impl World {
     /// The running thread is about to do `op`.
     #[inline]
     pub(crate) fn announce(&mut self, op: Op) -> Turn {
+        if self.places.is_some() {
+            self.note_place(&op);
+        }
         self.threads[self.current].op = op;
         let me = self.current;
+        if !matches!(op.kind, Kind::Yield | Kind::Sleep)
+            && self.objects.ready(self.threads[me].id, &op).enabled
+            && self.goes_on()
+        {
+            self.go_on();
+            return Turn::Mine;
+        }
         if !self.decide() {
             self.over = true;
             return Turn::Stop;
@@ -289,7 +323,10 @@ impl World {
         self.previous_enabled = !yields && self.ready(self.current).enabled;
         self.forced = false;
         let planned = self.deltas.get(self.next_delta).filter(|delta| delta.step == step).copied();
-        self.next_delta += usize::from(planned.is_some());
+        if planned.is_some() {
+            self.next_delta += 1;
+            self.find_next_special();
+        }
         // The guide first: it is to see every step, and what it takes goes before the plan.
         if step >= self.prefix
             && let Some(guide) = self.guide
@@ -355,7 +392,9 @@ impl World {
         if let Some(slot) = self.earliest_deadline() {
             return Some(DefaultTurn { slot, alt: Alt::TIMEOUT, forced: true });
         }
-        let slot = (0..count).find(|slot| self.is_gated(*slot))?;
+        // In turn: the others wait for each other too, and one of them may count its rounds.
+        let slot =
+            (1..=count).map(|offset| (self.current + offset) % count).find(|slot| self.is_gated(*slot))?;
         Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
     }
 
@@ -432,9 +471,15 @@ impl World {
                 thread: thread.id,
                 enabled: ready.enabled,
                 costly_alts: ready.costly,
-                accesses: pending_accesses(&thread.op, ready.enabled),
-                site: 0,
+                accesses: if self.twins && self.waits_for_twin(slot) {
+                    // What it will do, the twin before it does first.
+                    [Access::NONE; 2]
+                } else {
+                    pending_accesses(&thread.op, ready.enabled)
+                },
+                site: thread.place,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
+                held: thread.held,
             });
         }
     }
@@ -450,7 +495,7 @@ impl World {
     pub(crate) fn execute(&mut self) -> Applied {
         let step = self.trace.events.len() as StepIndex;
         let thread = &self.threads[self.current];
-        let (id, op) = (thread.id, thread.op);
+        let (id, op, place) = (thread.id, thread.op, thread.place);
         if self.backend == Backend::OsThreads {
             super::schedcheck_step(step, self.current as u32);
         }
@@ -463,27 +508,30 @@ impl World {
         if let Some(races) = &mut self.races {
             races.step(self.current, moment, &op, &applied);
         }
-        let event = Event {
-            thread: id,
-            alt: self.alt,
-            free_alts: applied.free_alts,
-            costly_alts: applied.costly_alts,
-            previous_enabled: self.previous_enabled,
-            forced: self.forced,
-            accesses: applied.accesses,
-            enabler: applied.enabler,
-            before: applied.before,
-            reads_when: applied.reads_when,
-            full_mode: applied.full_mode,
-            site: 0,
-        };
-        self.trace.events.push(event);
+        if self.twins {
+            applied = self.note_first(op.kind, step, applied);
+        }
+        // Field by field in its place: built on the stack and copied from there, it would stall on
+        // its own small stores.
+        self.trace.events.push(Event::of(id));
+        let event = &mut self.trace.events[step as usize];
+        event.alt = self.alt;
+        event.free_alts = applied.free_alts;
+        event.costly_alts = applied.costly_alts;
+        event.previous_enabled = self.previous_enabled;
+        event.forced = self.forced;
+        event.accesses = applied.accesses;
+        event.enabler = applied.enabler;
+        event.before = applied.before;
+        event.reads_when = applied.reads_when;
+        event.full_mode = applied.full_mode;
+        event.site = place;
+        let known = spin::is_known(op.kind, event);
         self.advance_time(&op, applied.enabler);
-        let time = self.threads[self.current].time;
-        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time };
         let after = if op.object == ObjectId::NONE { 0 } else { self.objects.summary(op.object) };
-        let known = spin::is_known(op.kind, &event);
-        self.threads[self.current].spin.remember(&note, step, (applied.before, after), known);
+        let thread = &mut self.threads[self.current];
+        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
+        thread.spin.remember(&note, step, (applied.before, after), known);
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
@@ -494,7 +542,7 @@ impl World {
         }
         if let Some(guide) = self.guide {
             // SAFETY: as in `ask`.
-            unsafe { (*guide).executed(step, &event) };
+            unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };
         }
         applied
     }
@@ -572,12 +620,20 @@ impl World {
         let found = self.addresses.find(address, kind, self.generation, || objects.create(kind));
         if found.fresh {
             self.objects.renew(found.object, kind);
+            if let Some(places) = &self.places {
+                places.met_at(address, found.object);
+            }
         }
         found.object
     }
 
-    /// The memory cell at `address`.
+    /// The memory cell at `address`, if this execution has used it already.
     #[inline]
+    pub(crate) fn known_memory(&self, address: usize) -> Option<ObjectId> {
+        self.addresses.known(address, ObjectKind::Memory, self.generation)
+    }
+
+    /// The memory cell at `address`.
     pub(crate) fn memory_at(&mut self, address: usize) -> ObjectId {
         self.object_at(address, ObjectKind::Memory)
     }
@@ -587,60 +643,9 @@ impl World {
         let objects = &mut self.objects;
         let object = self.addresses.be_born(address, kind, self.generation, || objects.create(kind));
         self.objects.renew(object, kind);
+        if let Some(places) = &self.places {
+            places.met_at(address, object);
+        }
         object
     }
-}
-
-/// The accesses an operation will make, as far as they are known beforehand.
-fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
-    let mode = match op.kind {
-        Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose => Mode::None,
-        // Being woken is ordered by its enabler alone; giving up is an alternative.
-        Kind::CondvarWake | Kind::FutexSleep => Mode::None,
-        Kind::Load | Kind::IsFinished => Mode::Read,
-        Kind::Inspect | Kind::Adjust => return crate::model::poison_accesses(op),
-        Kind::Store
-        | Kind::ReadModifyWrite
-        | Kind::CompareExchange
-        | Kind::CompareExchangeWeak
-        | Kind::End
-        | Kind::CondvarEnqueue
-        | Kind::NotifyOne
-        | Kind::NotifyAll
-        | Kind::CountDown
-        | Kind::FutexWait
-        | Kind::FutexWake => Mode::Write,
-        // The end it waited for is over, and no other will come.
-        Kind::Join if enabled => Mode::None,
-        Kind::Join => Mode::Await,
-        Kind::Park => Mode::AwaitWrite,
-        Kind::Unpark | Kind::CountUp => Mode::Mark,
-        Kind::Lock => Mode::Acquire,
-        Kind::TryLock => Mode::TryAcquire,
-        Kind::Unlock => Mode::Release,
-        Kind::ReadLock
-        | Kind::ReadLockInLine
-        | Kind::TryReadLock
-        | Kind::ReadUnlock
-        | Kind::WriteRequest
-        | Kind::WriteLock
-        | Kind::TryWriteLock
-        | Kind::WriteUnlock
-        | Kind::Downgrade => return crate::model::rwlock_accesses(op, enabled),
-        Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
-            return crate::model::once_accesses(op);
-        }
-        Kind::BarrierArrive => Mode::Write,
-        Kind::BarrierLeave => return [Access::NONE; 2],
-        Kind::Send
-        | Kind::TrySend
-        | Kind::OfferTaken
-        | Kind::ReceiverArrives
-        | Kind::Receive
-        | Kind::TryReceive
-        | Kind::DropSender
-        | Kind::DropReceiver => return crate::model::channel_accesses(op),
-    };
-    let second = if op.second == ObjectId::NONE { Mode::None } else { Mode::Read };
-    [Access::new(op.object, mode), Access::new(op.second, second)]
 }

@@ -14,10 +14,13 @@ mod debug;
 mod futex;
 pub(crate) mod heap;
 mod image;
+mod intentions;
 mod misuse;
 mod os_thread;
 pub mod outcome;
 mod panics;
+mod passing;
+pub mod places;
 mod run;
 pub(crate) mod signal_stack;
 mod spin;
@@ -26,6 +29,7 @@ mod support;
 mod switch;
 mod thread_locals;
 mod threads;
+mod twins;
 pub(crate) mod view;
 
 pub use debug::schedcheck_step;
@@ -152,8 +156,24 @@ impl Active {
     /// Performs an operation on the memory cell at `address`.
     #[inline(always)]
     pub(crate) fn memory(&self, kind: Kind, address: usize, site: Site) -> Alt {
-        let object = self.in_engine(|world| world.memory_at(address));
-        self.perform(Op::new(kind, object, site));
+        let world = self.world();
+        let object = match world.known_memory(address) {
+            Some(object) => object,
+            None => self.in_engine(|world| world.memory_at(address)),
+        };
+        let op = Op::new(kind, object, site);
+        if world.threads[world.current].spin.may_repeat(&op) {
+            let frame = spin::Frame::capture();
+            self.in_engine(|world| world.consider_loop(&op, &frame));
+        }
+        if world.goes_on() {
+            // The trace outlives the execution, also if it grows here.
+            world.in_user = false;
+            world.execute_in_passing(&op);
+            world.in_user = true;
+            return Alt::DEFAULT;
+        }
+        self.perform_now(op);
         self.world().alternative()
     }
 

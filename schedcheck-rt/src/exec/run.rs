@@ -3,6 +3,7 @@
 use super::controller::{Slot, World};
 use super::image::Image;
 use super::outcome::{Outcome, PanicReport};
+use super::places::{Names, PlaceTable};
 use super::switch::{Backend, Birth, Carried, Resumed};
 use super::thread_locals::StdWords;
 use super::threads::Body;
@@ -10,7 +11,7 @@ use super::view::{self, View};
 use super::{Active, EXPLORING, WORLD, data_race, panics};
 use crate::model::{Kind, Op};
 use crate::races::Detector;
-use crate::search::step::{End, Guide, Model, Plan, ThreadId, Trace};
+use crate::search::step::{End, Guide, Model, Places, Plan, ThreadId, Trace};
 use corosensei::stack::Stack;
 use std::cell::Cell;
 use std::panic::{Location, catch_unwind};
@@ -94,6 +95,34 @@ impl Execution {
     pub fn use_os_threads(&mut self) {
         self.world.backend = Backend::OsThreads;
         self.system_thread = None;
+    }
+
+    /// Threads that a test declares to be interchangeable are treated like all others.
+    pub fn ignore_symmetry(&mut self) {
+        self.world.symmetry = false;
+    }
+
+    /// Whether the last execution had threads that were treated as interchangeable.
+    pub fn has_twins(&self) -> bool {
+        self.world.twins
+    }
+
+    /// From now on operations and objects are looked at by name. Returns what priorities need to
+    /// know about them.
+    pub fn look_for(&mut self, names: Names) -> Rc<dyn Places> {
+        let table = Rc::new(PlaceTable::new(names));
+        self.world.places = Some(Rc::clone(&table));
+        Rc::new(table)
+    }
+
+    /// Whether there is code that is not to be preempted.
+    pub fn restricts_preemptions(&self) -> bool {
+        self.world.places.as_ref().is_some_and(|places| places.restricts())
+    }
+
+    /// Paths that were asked for and match no function of the program.
+    pub fn unknown_paths(&self) -> &[String] {
+        self.world.places.as_ref().map_or(&[], |places| places.unknown())
     }
 
     /// How the last execution ended.
@@ -338,17 +367,18 @@ impl Model for Execution {
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut self.world.trace, trace);
         self.find_std_words();
-        let clean = self.world.compares_stacks || guide.is_some();
-        if clean {
+        if guide.is_some() {
             self.world.stacks.clean();
+        } else {
+            self.world.stacks.clean_compared();
         }
         self.world.begin(&plan.deltas, plan.prefix, guide);
         self.execute();
-        if self.world.compares_stacks && !clean {
+        while self.world.compared_unclean && guide.is_none() {
             // What it found in unused slots says nothing: once more. A guide could not be asked
-            // twice, hence the cleaning in advance.
+            // twice, hence the thorough cleaning in advance.
             self.tear_down();
-            self.world.stacks.clean();
+            self.world.stacks.clean_compared();
             self.world.begin(&plan.deltas, plan.prefix, guide);
             self.execute();
         }

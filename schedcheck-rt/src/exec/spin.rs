@@ -16,8 +16,9 @@
 //!
 //! A loop whose stack differs from round to round (it counts its rounds, or reads the clock) is
 //! gated after [`ROUNDS`] rounds without a change, if it yields, sleeps or gives a spin hint: a
-//! thread does that when it can do nothing else (the good samaritan of CHESS). This bound is named
-//! in the coverage statement. A gated thread gets its turn again when nothing else can run, so bounded loops
+//! thread does that when it can do nothing else (the good samaritan of CHESS). One that gives no
+//! hint is gated after [`ROUNDS_WITHOUT_HINT`]: by then a fair scheduler would have let others run.
+//! These bounds are named in the coverage statement. A gated thread gets its turn again when nothing else can run, so bounded loops
 //! come to their end; one that goes on to the step limit is a livelock.
 //!
 //! Not seen without memory instrumentation: a loop that counts its rounds in plain memory outside
@@ -30,6 +31,8 @@ use smallvec::SmallVec;
 
 /// Rounds of a counting loop that are explored without a change from outside.
 const ROUNDS: u32 = 4;
+/// The same of a loop that gives no hint that it waits.
+const ROUNDS_WITHOUT_HINT: u32 = 200;
 /// Steps of its own that a thread remembers.
 const MEMORY: usize = 64;
 
@@ -121,8 +124,11 @@ impl Spin {
         }
     }
 
-    fn bit(site: Site) -> u64 {
-        1 << ((std::ptr::from_ref(site).addr() >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
+    /// One of 64, by what is done where.
+    #[inline]
+    fn bit(kind: Kind, site: Site) -> u64 {
+        let place = (std::ptr::from_ref(site).addr() >> 3) ^ (kind as usize) << 40;
+        1 << (place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
     }
 
     /// Remembers a step that was executed; `known`: what it did to its object shows in the state.
@@ -133,7 +139,7 @@ impl Spin {
             self.sites = 0;
             return;
         }
-        self.sites |= Self::bit(note.site);
+        self.sites |= Self::bit(note.kind, note.site);
         let (before, after) = states;
         let step = Remembered { kind: note.kind, object: note.object, site: note.site, before, after, step };
         self.steps[self.count % MEMORY] = Some(step);
@@ -164,10 +170,23 @@ impl Spin {
         self.stack.clear();
     }
 
-    /// Whether the thread may have done `op` before.
+    /// Whether doing `op` may be a round of a loop that waits: the thread may have done it before,
+    /// and not just now with an effect.
     #[inline]
     pub(crate) fn may_repeat(&self, op: &Op) -> bool {
-        self.sites & Self::bit(op.site) != 0
+        self.sites & Self::bit(op.kind, op.site) != 0 && !self.goes_round_with_effect(op)
+    }
+
+    /// Whether `op` is all that the thread's loop does, and changes its object every time.
+    #[inline]
+    fn goes_round_with_effect(&self, op: &Op) -> bool {
+        let last = self.steps[self.count.wrapping_sub(1) % MEMORY].as_ref();
+        self.compared_at.is_none()
+            && last.is_some_and(|last| {
+                last.before != last.after
+                    && (last.kind, last.object) == (op.kind, op.object)
+                    && std::ptr::eq(last.site, op.site)
+            })
     }
 
     /// The steps since the thread last did `op`, that one first; `None` if it did not.
@@ -203,6 +222,10 @@ impl Spin {
 /// Whether what a step does shows in the state of its objects.
 #[inline]
 pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
+    if event.alt.budget().is_some() {
+        // It need not go that way again: what failed for no reason is not waiting for anything.
+        return false;
+    }
     match kind {
         Kind::Load
         | Kind::Store
@@ -289,9 +312,12 @@ impl World {
             spin.forget_state();
         }
         spin.rounds += 1;
-        self.compares_stacks = true;
+        let number = usize::from(self.threads[self.running].id.0);
+        self.compared_unclean |= self.stacks.compares(number, frame.stack, base);
+        let spin = &mut self.threads[self.running].spin;
         let exact = spin.is_as_before(op, frame, base);
-        if exact || (yields && spin.rounds > ROUNDS) {
+        let enough = if yields { ROUNDS } else { ROUNDS_WITHOUT_HINT };
+        if exact || spin.rounds > enough {
             self.spin_bound_reached |= !exact;
             let objects = used.into_iter().map(|used| used.object).collect();
             spin.gate = Gate { closed: true, objects, opened };

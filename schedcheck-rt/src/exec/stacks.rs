@@ -12,6 +12,8 @@ pub(crate) struct StackPool {
     stacks: Vec<Option<DefaultStack>>,
     /// The lowest address of each stack that was ever made, guard page included.
     limits: Vec<usize>,
+    /// How many bytes of each stack, from its base, were ever compared.
+    compared: Vec<usize>,
 }
 
 impl StackPool {
@@ -38,6 +40,32 @@ impl StackPool {
     /// slots what every other execution finds there.
     pub(crate) fn clean(&mut self) {
         self.stacks.iter().flatten().for_each(clean);
+    }
+
+    /// The same of what executions have compared so far.
+    #[inline]
+    pub(crate) fn clean_compared(&mut self) {
+        for (stack, &bytes) in self.stacks.iter().zip(&self.compared) {
+            if let Some(stack) = stack.as_ref().filter(|_| bytes > 0) {
+                let lowest = stack.base().get() - bytes;
+                // SAFETY: the upper end of a stack that nobody runs on.
+                unsafe { std::ptr::write_bytes(lowest as *mut u8, 0, bytes) };
+            }
+        }
+    }
+
+    /// The stack of thread number `thread` is compared from `from` to its base. Whether that is more
+    /// than ever before.
+    pub(crate) fn compares(&mut self, thread: usize, from: usize, base: usize) -> bool {
+        if self.compared.len() <= thread {
+            self.compared.resize(thread + 1, 0);
+        }
+        let bytes = base.saturating_sub(from);
+        let more = bytes > self.compared[thread];
+        if more {
+            self.compared[thread] = bytes;
+        }
+        more
     }
 
     /// Puts it back.

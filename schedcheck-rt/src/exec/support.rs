@@ -51,6 +51,11 @@ impl Active {
         });
     }
 
+    /// What lies between two addresses is called `label`.
+    pub(crate) fn label(&self, start: usize, end: usize, label: &str) {
+        self.in_engine(|world| world.label(start, end, label));
+    }
+
     /// The number of an object if it was used in this execution.
     pub(crate) fn known_object(&self, tag: &ObjectTag) -> Option<ObjectId> {
         let tagged = tag.0.load(Ordering::Relaxed);

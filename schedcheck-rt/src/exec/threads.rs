@@ -3,6 +3,7 @@
 use super::spin::Spin;
 use super::switch::{Carried, Exit};
 use super::thread_locals::Kept;
+use super::twins::Twin;
 use crate::model::Op;
 use crate::search::step::{ObjectId, ThreadId};
 use rustc_hash::FxHashMap;
@@ -20,6 +21,12 @@ pub(crate) struct Thread {
     pub(crate) token: ObjectId,
     /// What it will do next.
     pub(crate) op: Op,
+    /// Where that stands, as a number of the place table; 0 if nobody asked.
+    pub(crate) place: u32,
+    /// It is not to be preempted before it.
+    pub(crate) held: bool,
+    /// Whether there are others like it.
+    pub(crate) twin: Option<Twin>,
     /// It has executed its last operation.
     pub(crate) ended: bool,
     /// How many threads it has started.
@@ -71,6 +78,11 @@ impl ThreadNames {
             self.parents.push((parent, nth));
             next
         })
+    }
+
+    /// Parent, and position among its children, of each.
+    pub(crate) fn parents(&self) -> &[(ThreadId, u32)] {
+        &self.parents
     }
 
     /// The path from the test body: `0`, its second child `0.2`, the first child of that `0.2.1`.

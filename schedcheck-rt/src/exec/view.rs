@@ -5,7 +5,7 @@ use super::deadlock;
 use super::outcome::place;
 use super::run::Execution;
 use crate::model::Site;
-use crate::search::step::{Delta, ObjectId, ThreadId};
+use crate::search::step::{Delta, ObjectId, StepIndex, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::fmt::Write;
@@ -70,9 +70,20 @@ impl Execution {
         self.view.fingerprint
     }
 
-    /// The path of a thread from the test body.
-    pub(crate) fn thread_path(&self, thread: ThreadId) -> String {
-        self.world().names.path(thread)
+    /// What the last execution did at `step`, in a few words.
+    pub(crate) fn describe_step(&self, trace: &Trace, step: StepIndex) -> String {
+        let world = self.world();
+        match (trace.events.get(step as usize), world.notes.get(step as usize)) {
+            (Some(event), Some(note)) => {
+                format!("thread {}: {} at {}", world.names.path(event.thread), note.kind.name(), note.site)
+            }
+            _ => "the end of the schedule".to_owned(),
+        }
+    }
+
+    /// Parent, and position among its children, of every thread that was ever numbered.
+    pub(crate) fn parents(&self) -> &[(ThreadId, u32)] {
+        self.world().names.parents()
     }
 }
 

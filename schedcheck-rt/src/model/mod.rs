@@ -492,7 +492,9 @@ impl Objects {
     /// Executes `op`, which must be ready (or have the costly alternative of `moment`).
     pub fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
         let before = if op.object == ObjectId::NONE { 0 } else { self.summary(op.object) };
-        Applied { before, ..self.change(moment, op) }
+        let mut applied = self.change(moment, op);
+        applied.before = before;
+        applied
     }
 
     fn change(&mut self, moment: Moment, op: &Op) -> Applied {

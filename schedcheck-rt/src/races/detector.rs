@@ -117,14 +117,20 @@ impl Detector {
         self.time = self.clocks.tick(self.thread);
     }
 
-    /// The step `moment` of `thread` was executed.
+    /// `thread` executes step number `step`; if that is an atomic operation, [`Detector::atomic`] follows.
     #[inline]
-    pub(crate) fn step(&mut self, thread: usize, moment: Moment, op: &Op, applied: &Applied) {
+    pub(crate) fn begin_step(&mut self, thread: usize, step: u32) {
         if thread != self.thread {
             self.enter(thread);
         }
-        self.time = self.clocks.step(thread, moment.step);
+        self.time = self.clocks.step(thread, step);
         self.orders.push(None);
+    }
+
+    /// The step `moment` of `thread` was executed.
+    #[inline]
+    pub(crate) fn step(&mut self, thread: usize, moment: Moment, op: &Op, applied: &Applied) {
+        self.begin_step(thread, moment.step);
         edges::apply(&mut self.clocks, thread, op, moment, applied);
         // What follows is not what the step has published.
         self.tick();

@@ -2,9 +2,10 @@
 
 use super::backtrack::Backtrack;
 use super::enumerate::Enumerate;
+use super::levels::Levels;
 use super::optimal::Optimal;
 use super::options::{Options, Reduction};
-use super::progress::Level;
+use super::progress::{Estimate, Level};
 use super::step::*;
 use rustc_hash::FxHashSet;
 use std::fmt;
@@ -30,6 +31,9 @@ pub struct Learned {
     pub signature: u64,
     /// No earlier execution was of this class.
     pub new_trace: bool,
+    /// The first step that is not as in an earlier execution that had to begin in the same way:
+    /// something decides what the model does that is not in its plans.
+    pub differs_at: Option<StepIndex>,
 }
 
 /// Where the search stands.
@@ -45,18 +49,20 @@ pub struct Stats {
     pub pending: usize,
     /// Most of them at any time.
     pub peak_pending: usize,
-    /// Most bytes the search took at any time: the tree of pending executions, and 9 for each class
-    /// it has counted.
+    /// Bytes that the tree of pending executions takes now.
+    pub bytes: usize,
+    /// Most bytes that the tree of pending executions took at any time. Counting classes takes 9
+    /// for each on top.
     pub peak_bytes: usize,
     /// Random runs among the executions.
     pub random: u64,
     /// Executions stopped because only sleeping threads were left.
     pub blocked: u64,
-    /// All schedules with at most so many preemptions are covered; known to bounded searches.
+    /// All schedules with at most so many preemptions are covered.
     pub bound_done: Option<u32>,
     /// How many executions there will have been in the end, roughly; `None` while the search
     /// grows too fast to tell.
-    pub estimate: Option<f64>,
+    pub estimate: Option<Estimate>,
     /// Executions by number of preemptions of their schedule.
     pub levels: Vec<Level>,
     /// Nothing is left to do.
@@ -68,6 +74,7 @@ pub struct Stats {
 pub struct Search {
     options: Options,
     strategy: Strategy,
+    levels: Levels,
     stats: Stats,
     seen: FxHashSet<u64>,
 }
@@ -86,16 +93,21 @@ impl Search {
             options.budget = Budget::NONE;
         }
         let strategy = match (options.bound, options.reduction) {
+            _ if options.scoped => Strategy::Enumerate(Enumerate::new()),
             (Some(_), _) | (None, Reduction::None) => Strategy::Enumerate(Enumerate::new()),
             (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new(options.seed)),
             (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
         };
-        Search { options, strategy, stats: Stats::default(), seen: FxHashSet::default() }
+        let levels = Levels::beside(&options);
+        Search { options, strategy, levels, stats: Stats::default(), seen: FxHashSet::default() }
     }
 
     /// What to execute next; `None` when everything asked for is covered.
     #[expect(clippy::should_implement_trait, reason = "an order borrows from the search")]
     pub fn next(&mut self) -> Option<Order<'_>> {
+        if self.wants_level() && self.levels.advance() {
+            return self.levels.next();
+        }
         match &mut self.strategy {
             Strategy::Optimal(optimal) => optimal.next(&self.options),
             Strategy::Backtrack(backtrack) => {
@@ -107,12 +119,20 @@ impl Search {
         }
     }
 
+    fn wants_level(&self) -> bool {
+        let others = self.stats.executions - u64::from(self.levels.executions);
+        let unbounded = matches!(&self.strategy, Strategy::Optimal(optimal) if optimal.pending() > 0);
+        unbounded && self.levels.is_due(others, &self.options)
+    }
+
     /// Takes in the execution of the last order.
     pub fn learn(&mut self, trace: &Trace) -> Learned {
         let options = &mut self.options;
+        let mut differs_at = None;
         let (signature, blocked) = match &mut self.strategy {
+            _ if self.levels.running => (self.levels.learn(trace), false),
             Strategy::Optimal(optimal) => {
-                optimal.learn(options, trace);
+                differs_at = optimal.learn(options, trace);
                 (optimal.history.signature(), false)
             }
             Strategy::Backtrack(backtrack) => {
@@ -131,10 +151,9 @@ impl Search {
         let new_trace = whole && self.seen.insert(signature);
         self.stats.traces += u64::from(new_trace);
         let (pending, bytes) = self.size();
-        let bytes = bytes + self.seen.capacity() * (size_of::<u64>() + 1);
         self.stats.peak_pending = self.stats.peak_pending.max(pending);
         self.stats.peak_bytes = self.stats.peak_bytes.max(bytes);
-        Learned { signature, new_trace }
+        Learned { signature, new_trace, differs_at }
     }
 
     fn size(&self) -> (usize, usize) {
@@ -145,13 +164,28 @@ impl Search {
         }
     }
 
+    /// How many nodes a tree of the same pending executions would have with one node for each step.
+    pub fn step_nodes(&self) -> usize {
+        match &self.strategy {
+            Strategy::Optimal(optimal) => optimal.tree().step_nodes(),
+            Strategy::Backtrack(backtrack) => backtrack.tree().step_nodes(),
+            Strategy::Enumerate(enumerate) => enumerate.tree().step_nodes(),
+        }
+    }
+
     /// Where the search stands.
     pub fn stats(&self) -> Stats {
-        let (pending, _) = self.size();
+        let (pending, bytes) = self.size();
         let (progress, bound_done) = match &self.strategy {
-            Strategy::Optimal(optimal) => (Some(&optimal.progress), None),
+            Strategy::Optimal(optimal) => (Some(&optimal.progress), self.levels.done),
             Strategy::Backtrack(_) => (None, None),
-            Strategy::Enumerate(enumerate) => (Some(&enumerate.progress), enumerate.progress.bound_done()),
+            Strategy::Enumerate(enumerate) => {
+                // Where points are expanded only once, the first schedule to a point need not be the
+                // one with the fewest preemptions.
+                let counts = self.options.bound.is_some() || !self.options.scoped;
+                let done = enumerate.progress.bound_done().filter(|_| counts);
+                (Some(&enumerate.progress), done)
+            }
         };
         let random = match &self.strategy {
             Strategy::Optimal(optimal) => u64::from(optimal.seeds_run),
@@ -160,6 +194,7 @@ impl Search {
         Stats {
             random,
             pending,
+            bytes,
             complete: pending == 0,
             bound_done,
             estimate: progress.and_then(|progress| progress.estimate(pending)),

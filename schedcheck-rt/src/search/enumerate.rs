@@ -15,6 +15,14 @@
 //! pruning of CHESS with the two conditions that make it sound (last thread, preemptions spent).
 //! Budgets of costly alternatives are part of the class: taking one is a step of it.
 //!
+//! **Trusted code** (CHESS 4.4.1) is a bound of another kind: a thread that stands between two
+//! operations of it is not preempted. Whether it stands there depends on nothing but what the
+//! thread itself has done ([`Pending::held`]), which is the same in all schedules of a class; so
+//! the argument above holds for it as well: the same moves are allowed from equal points. Reduction
+//! is left out for the same reason as with a bound: the schedule it would keep may be one of those
+//! that are not allowed. Without a bound the number of preemptions does not matter, so a point is
+//! expanded once.
+//!
 //! `bound_done` is exact: no schedule costs less than the point it continues, so when the cheapest
 //! pending one has k preemptions, all with fewer are covered.
 
@@ -33,14 +41,11 @@ use super::tree::{Edge, LineId, ROOT, Tree};
 use super::wakeup::Source;
 use rustc_hash::FxHashMap;
 
-/// A pending execution and its preemptions.
-type Item = (LineId, u32);
-
 /// The state of the search.
 #[derive(Debug)]
 pub(super) struct Enumerate {
     tree: Tree,
-    fringe: Fringe<Item>,
+    fringe: Fringe,
     current: LineId,
     path: Vec<LineId>,
     plan: Plan,
@@ -51,6 +56,8 @@ pub(super) struct Enumerate {
     pub(super) progress: Progress,
     /// Fewest preemptions with which a point was expanded.
     expanded: FxHashMap<(u64, Option<ThreadId>), u32>,
+    /// Something was left out because of the bound.
+    pub(super) cut: bool,
     /// Where reduction would have branched: step and thread.
     asked_for: Vec<(StepIndex, ThreadId)>,
 }
@@ -58,7 +65,7 @@ pub(super) struct Enumerate {
 impl Enumerate {
     pub(super) fn new() -> Self {
         let mut fringe = Fringe::new();
-        fringe.push([0; 4], (ROOT, 0));
+        fringe.push([0; 4], ROOT);
         let mut progress = Progress::default();
         progress.queue(0);
         Enumerate {
@@ -73,14 +80,15 @@ impl Enumerate {
             preemptions: Vec::new(),
             progress,
             expanded: FxHashMap::default(),
+            cut: false,
             asked_for: Vec::new(),
         }
     }
 
     pub(super) fn next(&mut self) -> Option<(&Plan, &mut dyn Guide)> {
-        let (line, preemptions) = self.fringe.pop()?;
+        let line = self.fringe.pop()?;
         self.current = line;
-        self.progress.start(preemptions);
+        self.progress.start(self.tree.preemptions(line));
         self.tree.path(line, &mut self.path);
         self.tree.plan(&self.path, &mut self.plan);
         // The recorder wants to see every step.
@@ -91,8 +99,9 @@ impl Enumerate {
 
     pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) {
         self.tree.executed(self.current, &trace.events);
-        count_preemptions(trace, &mut self.preemptions);
-        let reversals = self.races.find(trace, &mut self.history);
+        count_preemptions(trace, &mut self.preemptions, 0);
+        self.races.find(trace, &mut self.history, 0);
+        let reversals = self.races.found();
         self.asked_for.clear();
         self.asked_for.extend(reversals.iter().map(|r| (r.at, r.choice.thread)));
         self.asked_for.sort_unstable();
@@ -112,10 +121,11 @@ impl Enumerate {
             start + 1
         };
         for step in first_new..=trace.events.len() as StepIndex {
-            if options.bound.is_some() {
+            if options.bound.is_some() || options.scoped {
                 let running = step.checked_sub(1).map(|s| trace.events[s as usize].thread);
                 let key = (self.history.signature_before(step), running);
                 let spent = self.preemptions[step as usize];
+                let spent = if options.bound.is_some() { spent } else { 0 };
                 let least = self.expanded.entry(key).or_insert(u32::MAX);
                 if *least <= spent {
                     return;
@@ -144,10 +154,17 @@ impl Enumerate {
         let done = trace.events.get(step as usize);
         let spent = spent(&trace.events[..step as usize]);
         let limits = [options.budget.spurious, options.budget.timeouts, options.budget.weak_failures];
-        let count = self.pending_at(trace, step).len();
+        let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
+        let all = self.pending_at(trace, step);
+        let held = all.iter().find(|p| Some(p.thread) == running && p.enabled && !p.yields && p.held);
+        let held = held.filter(|_| options.scoped).map(|held| held.thread);
+        let count = all.len();
         for at in 0..count {
             let pending = self.pending_at(trace, step)[at];
             let thread = pending.thread;
+            if held.is_some_and(|held| held != thread) {
+                continue;
+            }
             if pending.enabled && done.is_some_and(|event| event.thread != thread) {
                 self.add(options, trace, step, Choice { thread, alt: Alt::DEFAULT });
             }
@@ -169,10 +186,12 @@ impl Enumerate {
         let pending = self.pending_at(trace, step);
         let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
         let preempts = running.is_some_and(|running| {
-            running != choice.thread && pending.iter().any(|p| p.thread == running && p.enabled)
+            let goes_on = |p: &Pending| p.thread == running && p.enabled && !p.yields;
+            running != choice.thread && pending.iter().any(goes_on)
         });
         let preemptions = self.preemptions[step as usize] + u32::from(preempts);
         if options.bound.is_some_and(|bound| preemptions > bound) {
+            self.cut = true;
             return;
         }
         let next = pending.iter().find(|pending| pending.thread == choice.thread);
@@ -180,8 +199,8 @@ impl Enumerate {
         let (path, history) = (&self.path, &self.history);
         let source = Source { trace, history, path, budget: options.budget, spinners: &[] };
         let point = Point::at(&self.tree, source, step);
-        let chain = [Edge::new(choice, &accesses)];
-        let line = self.tree.branch(point.line, step, step + 1, point.own, &chain, &[]);
+        let edge = Edge::new(choice, &accesses);
+        let line = self.tree.twig((point.line, step), point.own, edge, preemptions);
         let candidate = Candidate {
             trace,
             step,
@@ -192,8 +211,12 @@ impl Enumerate {
             asleep: preempts && self.recorder.asleep(step, choice.thread),
         };
         let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
-        self.fringe.push(rank, (line, preemptions));
+        self.fringe.push(rank, line);
         self.progress.queue(preemptions);
+    }
+
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     pub(super) fn pending(&self) -> usize {
@@ -202,7 +225,7 @@ impl Enumerate {
 
     pub(super) fn bytes(&self) -> usize {
         self.tree.bytes()
-            + self.fringe.len() * size_of::<Item>()
+            + self.fringe.bytes()
             + self.expanded.capacity() * size_of::<(u64, Option<ThreadId>, u32)>()
     }
 }

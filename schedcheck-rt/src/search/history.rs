@@ -4,13 +4,19 @@
 //! operations on one object ([`super::dependence`]), the edge from a step's enabler, and forced
 //! time-outs as barriers. Two executions with equal order are the same Mazurkiewicz trace.
 //!
-//! Clocks live in one flat table, one row per step, reused between executions. The history of an
+//! Clocks live in one flat table, one row per step, reused between executions. Executions share long
+//! prefixes, so what belongs to one is not read again: [`History::keep`] goes back to its end, and
+//! every step notes what it changed in its objects' histories. The history of an
 //! object is two groups: the commuting accesses made last, and the group before them. Every member
 //! of a group depends on every member of the one before, so these two are all that a new access
 //! can directly follow.
 
 use super::dependence::{Class, class};
 use super::step::{Event, Mode, NO_STEP, ObjectId, StepIndex, ThreadId, Trace};
+
+/// A part of a clock: four threads at once, so that clocks are joined without a loop in most tests.
+type Lane = [u32; LANE];
+const LANE: usize = 4;
 
 /// End of a chain of accesses.
 pub(super) const NO_LINK: u32 = u32::MAX;
@@ -47,23 +53,36 @@ impl ObjectHistory {
     }
 }
 
+/// What is kept of one step besides its clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct StepHistory {
+    /// Signature of the execution up to and with it.
+    signature: u64,
+    /// Its position within its thread, counted from 1.
+    index: u32,
+    /// Where in [`History::replaced`] its entries begin.
+    replaced_from: u32,
+    /// Of each access: the next one of the same group, and the next shared acquisition.
+    next: [u32; 2],
+    next_shared: [u32; 2],
+}
+
 /// Clocks and object histories of one execution.
 #[derive(Debug, Default)]
 pub struct History {
     threads: usize,
-    clocks: Vec<u32>,
-    /// Position of each step within its thread, counted from 1.
-    index: Vec<u32>,
+    /// Lanes in a clock.
+    width: usize,
+    clocks: Vec<Lane>,
+    steps: Vec<StepHistory>,
     by_thread: Vec<Vec<StepIndex>>,
     /// Stable objects and those of this execution only.
     objects: [Vec<ObjectHistory>; 2],
     generation: u32,
-    /// `chain[2 * step + slot]`: next access of the same group.
-    chain: Vec<u32>,
-    shared_chain: Vec<u32>,
-    barrier: StepIndex,
-    /// Signature of every prefix; the empty one first.
-    signatures: Vec<u64>,
+    /// Steps that are ordered after all before them and before all after them.
+    forced: Vec<StepIndex>,
+    /// Histories that steps replaced, for going back.
+    replaced: Vec<(ObjectId, ObjectHistory)>,
     /// A random number per thread.
     weights: Vec<u64>,
 }
@@ -72,17 +91,40 @@ impl History {
     /// Forgets the last execution; `threads` is one more than the largest thread number to come.
     pub fn start(&mut self, threads: usize) {
         self.threads = threads;
+        self.width = threads.div_ceil(LANE);
         self.clocks.clear();
-        self.index.clear();
-        self.chain.clear();
-        self.shared_chain.clear();
+        self.steps.clear();
+        self.replaced.clear();
         self.by_thread.iter_mut().for_each(Vec::clear);
         self.by_thread.resize_with(threads.max(self.by_thread.len()), Vec::new);
         self.generation = self.generation.wrapping_add(1);
-        self.barrier = NO_STEP;
-        self.signatures.clear();
-        self.signatures.push(0);
-        self.weights.extend((self.weights.len()..threads).map(|thread| mix(thread as u64 + 1)));
+        self.forced.clear();
+        self.weights.extend((self.weights.len()..self.width * LANE).map(|thread| mix(thread as u64 + 1)));
+    }
+
+    /// Goes back to where `steps` steps had been read, if that many are known and no thread beyond
+    /// `threads` is to come; otherwise to the start. How many steps are kept.
+    pub(super) fn keep(&mut self, steps: StepIndex, threads: usize) -> StepIndex {
+        if steps == 0 || threads > self.threads || steps as usize > self.steps.len() {
+            self.start(threads.max(self.threads));
+            return 0;
+        }
+        let kept = steps as usize;
+        if let Some(first) = self.steps.get(kept) {
+            while self.replaced.len() > first.replaced_from as usize {
+                let (object, before) = self.replaced.pop().expect("its length was looked at");
+                let (table, at) = place(object);
+                self.objects[table][at] = before;
+            }
+        }
+        self.clocks.truncate(kept * self.width);
+        self.steps.truncate(kept);
+        for own in self.by_thread.iter_mut().chain([&mut self.forced]) {
+            while own.last().is_some_and(|&last| last >= steps) {
+                own.pop();
+            }
+        }
+        steps
     }
 
     /// Reads a whole trace.
@@ -100,8 +142,14 @@ impl History {
         let thread = event.thread.0 as usize;
         self.open_row(thread, event.enabler);
         let mine = self.by_thread[thread].len() as u32 + 1;
-        self.clocks[row + thread] = mine;
-        self.index.push(mine);
+        self.clocks[row + thread / LANE][thread % LANE] = mine;
+        self.steps.push(StepHistory {
+            signature: 0,
+            index: mine,
+            replaced_from: self.replaced.len() as u32,
+            next: [NO_LINK; 2],
+            next_shared: [NO_LINK; 2],
+        });
     }
 
     /// A row as if a step of `thread` followed now; dropped again by [`History::close_probe`].
@@ -119,55 +167,55 @@ impl History {
         let row = self.clocks.len();
         match self.by_thread[thread].last() {
             Some(&previous) => {
-                let from = previous as usize * self.threads;
-                self.clocks.extend_from_within(from..from + self.threads);
+                let from = previous as usize * self.width;
+                for lane in from..from + self.width {
+                    self.clocks.push(self.clocks[lane]);
+                }
             }
-            None => self.clocks.resize(row + self.threads, 0),
+            None => self.clocks.resize(row + self.width, [0; LANE]),
         }
         if enabler != NO_STEP {
             self.join(row, enabler);
         }
-        if self.barrier != NO_STEP {
-            self.join(row, self.barrier);
+        if let Some(&barrier) = self.forced.last() {
+            self.join(row, barrier);
         }
+    }
+
+    /// The row of the step opened last.
+    pub(super) fn open_step(&self) -> usize {
+        self.clocks.len() - self.width
     }
 
     /// Completes the row of the step opened last and enters its accesses.
     pub(super) fn finish(&mut self, event: &Event) {
-        let step = self.index.len() as StepIndex - 1;
-        let row = step as usize * self.threads;
+        let step = self.steps.len() as StepIndex - 1;
+        let row = step as usize * self.width;
         if event.forced {
             for thread in 0..self.threads {
                 if let Some(&last) = self.by_thread[thread].last() {
                     self.join(row, last);
                 }
             }
-            self.barrier = step;
+            self.forced.push(step);
         }
-        self.chain.extend([NO_LINK; 2]);
-        self.shared_chain.extend([NO_LINK; 2]);
         for (slot, access) in event.accesses.iter().enumerate() {
             if access.object != ObjectId::NONE && access.mode != Mode::None {
                 self.enter(row, 2 * step + slot as u32, access.object, access.mode);
             }
         }
         self.by_thread[event.thread.0 as usize].push(step);
-        let signature = self.signature().wrapping_add(self.fingerprint(step, event));
-        self.signatures.push(signature);
+        let signature = self.signature_before(step).wrapping_add(self.fingerprint(step, event));
+        self.steps[step as usize].signature = signature;
     }
 
     fn enter(&mut self, row: usize, link: u32, object: ObjectId, mode: Mode) {
-        let mut history = self.object(object);
-        let mut before = history.predecessors(mode);
-        while before != NO_LINK {
-            self.join(row, before / 2);
-            before = self.chain[before as usize];
-        }
         let class = class(mode);
-        if class != Class::Total && class == history.class {
-            self.chain[link as usize] = history.current;
-        } else {
-            history.previous = history.current;
+        let history = self.object_mut(object);
+        let before = *history;
+        let joins = class != Class::Total && class == history.class;
+        if !joins {
+            history.previous = before.current;
             history.class = class;
         }
         history.current = link;
@@ -177,16 +225,29 @@ impl History {
                 history.shared = NO_LINK;
             }
             Mode::AcquireShared | Mode::TryAcquireShared => {
-                self.shared_chain[link as usize] = history.shared;
                 history.shared = link;
+                self.steps[link as usize / 2].next_shared[link as usize % 2] = before.shared;
             }
             _ => {}
         }
-        let (table, at) = place(object);
-        self.objects[table][at] = history;
+        self.replaced.push((object, before));
+        if joins {
+            self.steps[link as usize / 2].next[link as usize % 2] = before.current;
+        }
+        let mut earlier = if joins { before.previous } else { before.current };
+        while earlier != NO_LINK {
+            self.join(row, earlier / 2);
+            earlier = self.next_in_group(earlier);
+        }
     }
 
+    #[inline]
     pub(super) fn object(&mut self, object: ObjectId) -> ObjectHistory {
+        *self.object_mut(object)
+    }
+
+    #[inline]
+    fn object_mut(&mut self, object: ObjectId) -> &mut ObjectHistory {
         let (table, at) = place(object);
         let objects = &mut self.objects[table];
         if at >= objects.len() {
@@ -195,30 +256,38 @@ impl History {
         if objects[at].generation != self.generation {
             objects[at] = ObjectHistory::fresh(self.generation);
         }
-        objects[at]
+        &mut objects[at]
     }
 
     pub(super) fn next_in_group(&self, link: u32) -> u32 {
-        self.chain[link as usize]
+        self.steps[link as usize / 2].next[link as usize % 2]
     }
 
     pub(super) fn next_shared(&self, link: u32) -> u32 {
-        self.shared_chain[link as usize]
+        self.steps[link as usize / 2].next_shared[link as usize % 2]
     }
 
     fn join(&mut self, row: usize, step: StepIndex) {
-        let from = step as usize * self.threads;
-        let (done, open) = self.clocks.split_at_mut(row);
-        for (mine, theirs) in open[..self.threads].iter_mut().zip(&done[from..from + self.threads]) {
-            *mine = (*mine).max(*theirs);
+        let from = step as usize * self.width;
+        for lane in 0..self.width {
+            let theirs = self.clocks[from + lane];
+            let mine = &mut self.clocks[row + lane];
+            for at in 0..LANE {
+                mine[at] = mine[at].max(theirs[at]);
+            }
         }
     }
 
     fn fingerprint(&self, step: StepIndex, event: &Event) -> u64 {
         let start = u64::from(event.thread.0) << 32 | u64::from(event.alt.0) << 16;
-        let counts = self.clock(step).iter().zip(&self.weights);
-        let sum = counts
-            .fold(start, |sum, (&count, &weight)| sum.wrapping_add(weight.wrapping_mul(u64::from(count))));
+        let from = step as usize * self.width;
+        let (weights, _) = self.weights.as_chunks::<LANE>();
+        let mut sum = start;
+        for (lane, weights) in self.clocks[from..from + self.width].iter().zip(weights) {
+            for at in 0..LANE {
+                sum = sum.wrapping_add(weights[at].wrapping_mul(u64::from(lane[at])));
+            }
+        }
         mix(sum)
     }
 
@@ -229,35 +298,39 @@ impl History {
 
     /// Steps read so far.
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.steps.len()
     }
 
     /// Whether nothing was read.
     pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.steps.is_empty()
     }
 
     /// How many steps of each thread happen before `step` or are it.
     pub fn clock(&self, step: StepIndex) -> &[u32] {
-        let from = step as usize * self.threads;
-        &self.clocks[from..from + self.threads]
+        self.row(step as usize * self.width)
     }
 
     /// Position of `step` within its thread, counted from 1.
     pub fn index(&self, step: StepIndex) -> u32 {
-        self.index[step as usize]
+        self.steps[step as usize].index
     }
 
     /// Whether `step` precedes whatever `thread` does next, enablers and objects aside.
     pub(super) fn precedes_next(&self, step: StepIndex, owner: ThreadId, thread: ThreadId) -> bool {
         let mine = self.of_thread(thread).last().copied();
-        let barrier = Some(self.barrier).filter(|&barrier| barrier != NO_STEP);
+        let barrier = self.forced.last().copied();
         mine.into_iter().chain(barrier).any(|before| self.before(step, owner, before))
+    }
+
+    /// The forced steps, in order.
+    pub(super) fn forced(&self) -> &[StepIndex] {
+        &self.forced
     }
 
     /// The row of an open probe or step.
     pub(super) fn row(&self, row: usize) -> &[u32] {
-        &self.clocks[row..row + self.threads]
+        &self.clocks[row..row + self.width].as_flattened()[..self.threads]
     }
 
     /// Whether `first`, a step of `thread`, happens before `second` or is it.
@@ -273,12 +346,12 @@ impl History {
     /// Equal for executions of one class, different (up to 64-bit hashing) for different ones:
     /// the sum over all steps of a hash of thread, alternative and clock.
     pub fn signature(&self) -> u64 {
-        self.signatures.last().copied().unwrap_or(0)
+        self.signature_before(self.steps.len() as StepIndex)
     }
 
     /// The signature of the first `step` steps.
     pub fn signature_before(&self, step: StepIndex) -> u64 {
-        self.signatures[step as usize]
+        (step as usize).checked_sub(1).map_or(0, |last| self.steps[last].signature)
     }
 }
 
@@ -292,7 +365,12 @@ fn place(object: ObjectId) -> (usize, usize) {
 
 /// One more than the largest thread number in `trace`.
 pub fn thread_count(trace: &Trace) -> usize {
-    let ran = trace.events.iter().map(|event| event.thread.0);
+    thread_count_from(trace, 0)
+}
+
+/// The same, of what comes at `from` and later.
+pub(super) fn thread_count_from(trace: &Trace, from: StepIndex) -> usize {
+    let ran = trace.events[from as usize..].iter().map(|event| event.thread.0);
     let waits = trace.pending.iter().map(|pending| pending.thread.0);
     ran.chain(waits).max().map_or(0, |largest| largest as usize + 1)
 }
@@ -342,6 +420,62 @@ mod tests {
         let events = [event(0, 0, Mode::Write), event(1, 0, Mode::Read), event(2, 0, Mode::Read)];
         history.read(&Trace { events: events.to_vec(), ..Trace::default() });
         assert_eq!(history.clock(2), [1, 0, 1]);
+    }
+
+    /// Goes back to every prefix of one execution and reads another from there.
+    #[test]
+    fn what_is_kept_is_as_if_it_were_read_again() {
+        let modes = [
+            Mode::Read,
+            Mode::Write,
+            Mode::Mark,
+            Mode::Acquire,
+            Mode::Release,
+            Mode::AcquireShared,
+            Mode::ReleaseShared,
+            Mode::AwaitWrite,
+            Mode::TryAcquire,
+        ];
+        let random = |seed: u64| {
+            let mut event =
+                event(mix(seed) as u16 % 3, mix(seed + 1) as u32 % 3, modes[mix(seed + 2) as usize % 9]);
+            event.forced = mix(seed + 3).is_multiple_of(8);
+            event.accesses[1] = Access::new(ObjectId(3), modes[mix(seed + 4) as usize % 9]);
+            event
+        };
+        let trace = |seeds: std::ops::Range<u64>| Trace {
+            events: seeds.map(|s| random(s * 7)).collect(),
+            ..Trace::default()
+        };
+        for seed in 0..200 {
+            let (first, mut second) = (trace(seed * 100..seed * 100 + 12), trace(seed * 50..seed * 50 + 12));
+            let kept = (seed % 13) as usize;
+            second.events[..kept].copy_from_slice(&first.events[..kept]);
+            let (mut going_back, mut anew) = (History::default(), History::default());
+            going_back.start(3);
+            first.events.iter().for_each(|event| {
+                going_back.begin(event);
+                going_back.finish(event);
+            });
+            assert_eq!(going_back.keep(kept as StepIndex, 3) as usize, kept);
+            second.events[kept..].iter().for_each(|event| {
+                going_back.begin(event);
+                going_back.finish(event);
+            });
+            anew.start(3);
+            second.events.iter().for_each(|event| {
+                anew.begin(event);
+                anew.finish(event);
+            });
+            assert_eq!(going_back.clocks, anew.clocks);
+            assert_eq!(going_back.steps, anew.steps);
+            assert_eq!(going_back.forced, anew.forced);
+            for object in (0..4).map(ObjectId) {
+                let (mut back, mut new) = (going_back.object(object), anew.object(object));
+                (back.generation, new.generation) = (0, 0);
+                assert_eq!(format!("{back:?}"), format!("{new:?}"));
+            }
+        }
     }
 
     #[test]

@@ -11,6 +11,8 @@ mod enumerate;
 mod fringe;
 pub mod history;
 mod invariants;
+mod levels;
+mod lines;
 mod optimal;
 pub mod options;
 pub mod priority;

@@ -9,7 +9,14 @@
 //! that no class needs fewer than the prefix it is found below, up to a known slack. For depth-first
 //! searches over execution graphs there is one (Marmanis et al., TACAS 2023); for wakeup sequences
 //! in any order there is only evidence that a slack of one is enough. Coverage by preemptions is
-//! claimed by the bounded search, where it is exact.
+//! claimed by a bounded search, where it is exact, and one goes along with this one
+//! ([`super::levels`]).
+//!
+//! **What executions share.** An execution repeats the one before it up to the step where their lines
+//! part. What was learnt from those steps is kept (clocks, races, and which of the races are covered
+//! by a branch of one step: [`super::quick`] says why that remains so), so learning costs as much as
+//! what is new. The steps themselves are compared: if they differ, something decides the test's
+//! behaviour that the model does not control, and no verdict about coverage would hold.
 //!
 //! **Executions that were stopped.** A plan that could not be followed to its end because it asks
 //! for an idle round is no execution ([`super::wakeup`]). One that stopped later, as its guide or
@@ -29,15 +36,20 @@ use super::races::Races;
 use super::seeds::Random;
 use super::step::*;
 use super::tree::{Edge, LineId, ROOT, Tree};
-use super::wakeup::{Inserter, Source};
+use super::wakeup::{Inserter, Insertion, Source};
 
 /// The state of the search.
 #[derive(Debug)]
 pub(super) struct Optimal {
     tree: Tree,
-    fringe: Fringe<(LineId, u32)>,
+    fringe: Fringe,
     current: Option<LineId>,
     path: Vec<LineId>,
+    /// The path and the steps of the execution learnt from last, if the next one repeats some.
+    last_path: Vec<LineId>,
+    last_events: Vec<Event>,
+    /// How many of them.
+    shared: StepIndex,
     plan: Plan,
     pub(super) history: History,
     races: Races,
@@ -59,7 +71,7 @@ pub(super) struct Optimal {
 impl Optimal {
     pub(super) fn new(seed: u64) -> Self {
         let mut fringe = Fringe::new();
-        fringe.push([0; 4], (ROOT, 0));
+        fringe.push([0; 4], ROOT);
         let mut progress = Progress::default();
         progress.queue(0);
         Optimal {
@@ -67,6 +79,9 @@ impl Optimal {
             fringe,
             current: None,
             path: Vec::new(),
+            last_path: Vec::new(),
+            last_events: Vec::new(),
+            shared: 0,
             plan: Plan::default(),
             history: History::default(),
             races: Races::default(),
@@ -92,11 +107,12 @@ impl Optimal {
             self.plan.prefix = 0;
             return Some(Order { plan: &self.plan, guide: Some(&mut self.seeds) });
         }
-        let (line, preemptions) = self.fringe.pop()?;
+        let line = self.fringe.pop()?;
         self.systematic = self.systematic.saturating_add(1);
-        self.progress.start(preemptions);
+        self.progress.start(self.tree.preemptions(line));
         self.current = Some(line);
         self.tree.path(line, &mut self.path);
+        self.shared = shared_steps(&self.tree, &self.last_path, &self.path);
         self.tree.plan(&self.path, &mut self.plan);
         Some(Order { plan: &self.plan, guide: None })
     }
@@ -107,26 +123,35 @@ impl Optimal {
         self.seeds_run < due.min(options.seed_runs) && self.fringe.len() > 0
     }
 
-    /// Takes in the execution of the plan given out last.
-    pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) {
+    /// Takes in the execution of the plan given out last. If it does not repeat what it should, says
+    /// from which step on.
+    pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) -> Option<StepIndex> {
         let Some(line) = self.current.take() else {
+            self.last_path.clear();
             self.learn_seed(options, trace);
-            return;
+            return None;
         };
+        let differs = first_difference(&self.last_events[..self.shared as usize], &trace.events);
+        let shared = if differs.is_none() { self.shared } else { 0 };
+        self.last_path.clear();
         let end = trace.events.len() as StepIndex;
         if trace.end == End::Stopped && end < self.tree.free(line) {
             self.history.read(trace);
             self.refused(line, trace);
-            return;
+            return differs;
         }
         if line == ROOT {
             self.root = trace.events.first().map(Edge::of);
             self.length = trace.events.len();
         }
         self.tree.executed(line, &trace.events);
-        self.insert_reversals(options, trace);
+        self.insert_reversals(options, trace, shared);
+        self.last_events.truncate(shared as usize);
+        self.last_events.extend_from_slice(&trace.events[shared as usize..]);
+        self.last_path.extend_from_slice(&self.path);
         self.progress.finish();
         self.settle(line);
+        differs
     }
 
     /// The model refused a step of the plan as an idle round.
@@ -140,8 +165,8 @@ impl Optimal {
             self.spinners.push(spinner);
             self.start_again();
         } else if self.tree.refuse(line, step) {
-            self.fringe.push([0; 4], (line, 0));
-            self.progress.queue(0);
+            self.fringe.push([0; 4], line);
+            self.progress.queue(self.tree.preemptions(line));
         } else {
             self.settle(line);
         }
@@ -150,7 +175,7 @@ impl Optimal {
     fn start_again(&mut self) {
         self.tree = Tree::new();
         self.fringe = Fringe::new();
-        self.fringe.push([0; 4], (ROOT, 0));
+        self.fringe.push([0; 4], ROOT);
         self.progress.forget_queue();
         self.progress.queue(0);
     }
@@ -179,15 +204,20 @@ impl Optimal {
         reorder(trace, &self.order, &mut adopted);
         self.tree.path(line, &mut self.path);
         self.tree.executed(line, &adopted.events);
-        self.insert_reversals(options, &adopted);
+        self.insert_reversals(options, &adopted, 0);
         self.adopted = adopted;
         self.settle(line);
     }
 
-    fn insert_reversals(&mut self, options: &mut Options, trace: &Trace) {
-        count_preemptions(trace, &mut self.preemptions);
-        let reversals = self.races.find(trace, &mut self.history);
-        for reversal in reversals {
+    /// `kept`: how many steps are as in the execution that reversals were inserted from last.
+    fn insert_reversals(&mut self, options: &mut Options, trace: &Trace, kept: StepIndex) {
+        count_preemptions(trace, &mut self.preemptions, kept);
+        self.races.find(trace, &mut self.history, kept);
+        for at in 0..self.races.found().len() {
+            if self.races.is_settled(at) {
+                continue;
+            }
+            let reversal = self.races.found()[at];
             let source = Source {
                 trace,
                 history: &self.history,
@@ -196,8 +226,14 @@ impl Optimal {
                 spinners: &self.spinners,
             };
             let before = self.preemptions[reversal.at as usize];
-            let branch = self.inserter.reverse(&mut self.tree, source, reversal, before);
-            let Some(branch) = branch else { continue };
+            let branch = match self.inserter.reverse(&mut self.tree, source, &reversal, before) {
+                Insertion::New(branch) => branch,
+                Insertion::Covered => continue,
+                Insertion::Settled => {
+                    self.races.settle(at);
+                    continue;
+                }
+            };
             let releases = |access: &Access| matches!(access.mode, Mode::Release | Mode::ReleaseShared);
             let candidate = Candidate {
                 trace,
@@ -209,9 +245,13 @@ impl Optimal {
                 asleep: false,
             };
             let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
-            self.fringe.push(rank, (branch.line, branch.preemptions));
+            self.fringe.push(rank, branch.line);
             self.progress.queue(branch.preemptions);
         }
+    }
+
+    pub(super) fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     pub(super) fn pending(&self) -> usize {
@@ -219,7 +259,7 @@ impl Optimal {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.tree.bytes() + self.fringe.len() * size_of::<(LineId, u32)>()
+        self.tree.bytes() + self.fringe.bytes()
     }
 }
 
@@ -235,13 +275,37 @@ fn reorder(trace: &Trace, order: &[StepIndex], into: &mut Trace) {
     }
 }
 
-/// `sums[s]`: preemptions among the first `s` steps.
-pub(super) fn count_preemptions(trace: &Trace, sums: &mut Vec<u32>) {
-    sums.clear();
-    sums.push(0);
-    let mut running = None;
-    let mut total = 0;
-    for event in &trace.events {
+/// How many steps an execution of one path repeats of the execution of another.
+fn shared_steps(tree: &Tree, last: &[LineId], next: &[LineId]) -> StepIndex {
+    let common = last.iter().zip(next).take_while(|(last, next)| last == next).count();
+    let leaves = |path: &[LineId]| path.get(common).map(|&line| tree.start(line));
+    match (common, leaves(last), leaves(next)) {
+        (0, ..) | (_, None, None) => 0,
+        (_, last, next) => last.unwrap_or(StepIndex::MAX).min(next.unwrap_or(StepIndex::MAX)),
+    }
+}
+
+/// The first of `expected` that was not executed.
+fn first_difference(expected: &[Event], events: &[Event]) -> Option<StepIndex> {
+    let same = |(expected, event): (&Event, &Event)| {
+        expected.choice() == event.choice()
+            && expected.accesses == event.accesses
+            && expected.enabler == event.enabler
+    };
+    let equal = expected.iter().zip(events).position(|pair| !same(pair)).unwrap_or(events.len());
+    (equal < expected.len()).then_some(equal as StepIndex)
+}
+
+/// `sums[s]`: preemptions among the first `s` steps, of which the first `kept` are counted already.
+pub(super) fn count_preemptions(trace: &Trace, sums: &mut Vec<u32>, kept: StepIndex) {
+    if kept == 0 {
+        sums.clear();
+        sums.push(0);
+    }
+    sums.truncate(kept as usize + 1);
+    let mut total = sums.last().copied().unwrap_or(0);
+    let mut running = kept.checked_sub(1).map(|last| trace.events[last as usize].thread);
+    for event in &trace.events[kept as usize..] {
         let switched = running.is_some_and(|running| running != event.thread);
         total += u32::from(switched && event.previous_enabled);
         sums.push(total);

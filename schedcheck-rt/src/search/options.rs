@@ -1,8 +1,9 @@
 //! What the caller may ask of a search.
 
-use super::priority::{Places, Priority};
-use super::step::Budget;
+use super::priority::Priority;
+use super::step::{Budget, Places};
 use std::fmt;
+use std::rc::Rc;
 
 /// How executions that cannot show anything new are avoided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,8 +38,15 @@ pub struct Options {
     pub seed_after: u32,
     /// Other executions for each of them.
     pub seed_every: u32,
+    /// Executions of an unbounded search for each one that covers the schedules with few preemptions
+    /// first (`levels.rs`); 0: none of those.
+    pub level_every: u32,
+    /// Executions before the first of them.
+    pub level_after: u32,
+    /// Threads are not to be preempted where the model says so ([`super::step::Pending::held`]).
+    pub scoped: bool,
     /// What `method` and `var` need to know.
-    pub places: Option<Box<dyn Places>>,
+    pub places: Option<Rc<dyn Places>>,
 }
 
 impl Default for Options {
@@ -52,6 +60,9 @@ impl Default for Options {
             seed_runs: 0,
             seed_after: 500,
             seed_every: 19,
+            level_every: 0,
+            level_after: 1000,
+            scoped: false,
             places: None,
         }
     }

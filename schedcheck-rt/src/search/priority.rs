@@ -4,7 +4,7 @@
 
 use super::fringe::{MAX_PRIORITIES, Rank};
 use super::rng::Rng;
-use super::step::{Choice, ObjectId, StepIndex, Trace};
+use super::step::{Choice, Event, Places, StepIndex, Trace};
 use std::fmt;
 
 /// A pending execution as priority functions see it.
@@ -32,14 +32,6 @@ pub trait Prioritize {
     fn rank(&mut self, candidate: &Candidate<'_>) -> i32;
 }
 
-/// What `method` and `var` need to know about places in the program.
-pub trait Places {
-    /// Whether the operation at `site` was called, directly or not, from a method of this name.
-    fn in_method(&self, site: u32, name: &str) -> bool;
-    /// Whether the object has this name.
-    fn is_named(&self, object: ObjectId, name: &str) -> bool;
-}
-
 /// The built-in priority functions, and a door for others.
 pub enum Priority {
     /// `pb`: fewest preemptions.
@@ -56,15 +48,15 @@ pub enum Priority {
     Deepest,
     /// `bfs`: shallowest branching point.
     Shallowest,
-    /// `method:NAME`: preempted and preempting operation in the method, then one of them.
-    Method(String),
-    /// `var:NAME`: the same for the objects they use.
-    Variable(String),
+    /// `method`: preempted and preempting operation in a function of interest, then one of them.
+    Method,
+    /// `var`: the same for the objects they use.
+    Variable,
     /// A function of one's own.
     Custom(Box<dyn Prioritize>),
 }
 
-const NAMES: &str = "pb, dpor, mdpor, ss, rand, rand:SEED, dfs, bfs, method:NAME, var:NAME";
+const NAMES: &str = "pb, dpor, mdpor, ss, rand, rand:SEED, dfs, bfs, method, var";
 
 impl fmt::Debug for Priority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,8 +68,8 @@ impl fmt::Debug for Priority {
             Priority::Random(_) => "rand",
             Priority::Deepest => "dfs",
             Priority::Shallowest => "bfs",
-            Priority::Method(name) => return write!(f, "method:{name}"),
-            Priority::Variable(name) => return write!(f, "var:{name}"),
+            Priority::Method => "method",
+            Priority::Variable => "var",
             Priority::Custom(_) => "custom",
         };
         f.write_str(name)
@@ -105,10 +97,6 @@ fn parse_one(name: &str) -> Result<Priority, String> {
         None => Ok(priority),
         Some(argument) => Err(format!("priority `{kind}` takes no argument, but `:{argument}` was given")),
     };
-    let named = |what: &str| match argument.filter(|argument| !argument.is_empty()) {
-        Some(argument) => Ok(argument.to_owned()),
-        None => Err(format!("priority `{kind}` needs a {what}, as in `{kind}:NAME`")),
-    };
     match kind {
         "pb" => plain(Priority::Preemptions),
         "dpor" => plain(Priority::Dpor),
@@ -122,8 +110,8 @@ fn parse_one(name: &str) -> Result<Priority, String> {
                 seed.parse().map_err(|_| format!("the seed of `rand` must be a number, not `{seed}`"))?;
             Ok(Priority::Random(Rng::new(seed)))
         }
-        "method" => named("method").map(Priority::Method),
-        "var" => named("variable").map(Priority::Variable),
+        "method" => plain(Priority::Method),
+        "var" => plain(Priority::Variable),
         _ => Err(format!("unknown priority `{name}`; there are {NAMES}, combined by commas")),
     }
 }
@@ -157,12 +145,11 @@ impl Priority {
             Priority::Random(rng) => (rng.number() >> 33) as i32,
             Priority::Deepest => -(candidate.step as i32),
             Priority::Shallowest => candidate.step as i32,
-            Priority::Method(name) => involved(candidate, |trace, step| {
-                places.is_some_and(|places| places.in_method(trace.events[step].site, name))
-            }),
-            Priority::Variable(name) => involved(candidate, |trace, step| {
-                let accesses = trace.events[step].accesses;
-                places.is_some_and(|p| accesses.iter().any(|access| p.is_named(access.object, name)))
+            Priority::Method => {
+                involved(candidate, |event| places.is_some_and(|places| places.in_method(event.site)))
+            }
+            Priority::Variable => involved(candidate, |event| {
+                places.is_some_and(|p| event.accesses.iter().any(|access| p.is_named(access.object)))
             }),
             Priority::Custom(function) => function.rank(candidate),
         }
@@ -170,12 +157,12 @@ impl Priority {
 }
 
 /// 0 if both the preempted and the preempting operation match, 1 if one does, 2 if none.
-fn involved(candidate: &Candidate<'_>, matches: impl Fn(&Trace, usize) -> bool) -> i32 {
+fn involved(candidate: &Candidate<'_>, matches: impl Fn(&Event) -> bool) -> i32 {
     let events = &candidate.trace.events;
     let step = candidate.step as usize;
-    let preempted = step < events.len() && matches(candidate.trace, step);
-    let later = events.iter().skip(step).position(|event| event.thread == candidate.choice.thread);
-    let preempting = later.is_some_and(|offset| matches(candidate.trace, step + offset));
+    let preempted = events.get(step).is_some_and(&matches);
+    let later = events.iter().skip(step).find(|event| event.thread == candidate.choice.thread);
+    let preempting = later.is_some_and(matches);
     2 - i32::from(preempted) - i32::from(preempting)
 }
 
@@ -188,7 +175,7 @@ mod tests {
         let names = |list| format!("{:?}", parse(list).unwrap());
         assert_eq!(names("mdpor,pb"), "[mdpor, pb]");
         assert_eq!(names("rand:7"), "[rand]");
-        assert_eq!(names("method:push, var:HEAD"), "[method:push, var:HEAD]");
+        assert_eq!(names("method, var"), "[method, var]");
     }
 
     #[test]
@@ -197,7 +184,7 @@ mod tests {
         assert!(error("dporr").contains("there are pb, dpor, mdpor"));
         assert!(error("rand:x").contains("must be a number"));
         assert!(error("pb:3").contains("takes no argument"));
-        assert!(error("method").contains("method:NAME"));
+        assert!(error("method:push").contains("takes no argument"));
         assert!(error("pb,pb,pb,pb,pb").contains("at most 4"));
     }
 }

@@ -9,6 +9,17 @@ pub struct Level {
     pub queued: u64,
 }
 
+/// How many executions there will have been in the end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The best guess.
+    pub total: f64,
+    /// No fewer than this: what is done and what is known to be left.
+    pub low: f64,
+    /// Hardly more than this.
+    pub high: f64,
+}
+
 /// Counts executions by level, and how many new ones each of them leads to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Progress {
@@ -19,8 +30,11 @@ pub(super) struct Progress {
     done: u64,
 }
 
-/// Executions over which the growth is averaged.
+/// Executions over which the growth is averaged: the last so many, and the last tenth if that is more.
 const WINDOW: f64 = 200.0;
+
+/// How many times as much as expected may be left. Measured, not derived: see [`Progress::estimate`].
+const SURPRISE: f64 = 6.0;
 
 impl Progress {
     pub(super) fn queue(&mut self, preemptions: u32) {
@@ -43,10 +57,16 @@ impl Progress {
         self.levels.iter_mut().for_each(|level| level.queued = 0);
     }
 
+    /// Over how many executions the growth is averaged.
+    fn window(&self) -> f64 {
+        let done = self.done as f64;
+        done.min(WINDOW.max(done / 10.0))
+    }
+
     /// An execution and all that follows from it at once is done.
     pub(super) fn finish(&mut self) {
         self.done += 1;
-        let weight = 1.0 / WINDOW.min(self.done as f64);
+        let weight = 1.0 / self.window();
         self.growth += (f64::from(self.found_since) - self.growth) * weight;
         self.found_since = 0;
     }
@@ -65,12 +85,22 @@ impl Progress {
     /// If every execution leads to `growth` others on average and that stays below one, each
     /// pending one stands for 1 / (1 - growth) executions. Early in a search, and while it still
     /// grows, there is no honest number.
-    pub(super) fn estimate(&self, pending: usize) -> Option<f64> {
-        if pending == 0 {
-            return Some(self.done as f64);
+    ///
+    /// The range is not that of a model: the growth changes while a search goes on, in ways that
+    /// depend on its order, and a range computed from its variance held the truth less often than
+    /// not. Instead, the lower end is what is certain, and the upper end was measured: of the
+    /// estimates given all along searches of programs with known totals, in four orders, more than
+    /// nineteen in twenty have no more left than that (a test insists on it).
+    pub(super) fn estimate(&self, pending: usize) -> Option<Estimate> {
+        let (done, pending) = (self.done as f64, pending as f64);
+        if pending == 0.0 {
+            return Some(Estimate { total: done, low: done, high: done });
         }
-        let enough = self.done >= WINDOW as u64 && self.growth < 0.98;
-        enough.then(|| self.done as f64 + pending as f64 / (1.0 - self.growth))
+        let enough = done >= WINDOW && self.growth < 0.98;
+        enough.then(|| {
+            let left = pending / (1.0 - self.growth);
+            Estimate { total: done + left, low: done + pending, high: done + SURPRISE * left }
+        })
     }
 }
 
@@ -102,6 +132,7 @@ mod tests {
             progress.finish();
         }
         let estimate = progress.estimate(10).unwrap();
-        assert!((1018.0..1022.0).contains(&estimate), "{estimate}");
+        assert!((1018.0..1022.0).contains(&estimate.total), "{estimate:?}");
+        assert!(estimate.low == 1010.0 && estimate.high > estimate.total, "{estimate:?}");
     }
 }

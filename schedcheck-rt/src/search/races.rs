@@ -25,7 +25,7 @@
 //! exclusively are the exception, since all of them must go.
 
 use super::dependence::{Class, class};
-use super::history::{History, NO_LINK, thread_count};
+use super::history::{History, NO_LINK, thread_count_from};
 use super::step::*;
 
 /// An operation to be done before step `at` of an execution, after all steps behind `at` that do
@@ -58,54 +58,85 @@ enum Kind {
 }
 
 /// Finds all reversals of one execution. Reused between executions.
+///
+/// Those of a prefix that an execution shares with the one before are not looked for again.
 #[derive(Debug, Default)]
 pub struct Races {
     candidates: Vec<StepIndex>,
+    /// Races of executed steps in order of the later one, then all others.
     found: Vec<Reversal>,
-    forced: Vec<StepIndex>,
+    /// Where the races of each step begin.
+    found_from: Vec<u32>,
+    /// Steps with alternatives.
+    optional: Vec<StepIndex>,
+    /// Which races of executed steps are known to be covered as long as both steps are kept.
+    settled: Vec<bool>,
 }
 
 impl Races {
-    /// Reads `trace` into `history` and returns what could have gone differently.
-    pub fn find(&mut self, trace: &Trace, history: &mut History) -> &[Reversal] {
-        self.found.clear();
-        self.forced.clear();
-        history.start(thread_count(trace));
-        for (step, event) in trace.events.iter().enumerate() {
-            let row = step * history.threads();
-            history.begin(event);
-            self.collect(
-                history,
-                &trace.events,
-                event.thread,
-                &event.accesses,
-                if event.forced { Kind::Forced } else { Kind::Ordinary },
-                row,
-            );
-            self.races_of_step(trace, event, step as StepIndex);
-            history.finish(event);
-            if event.forced {
-                self.forced.push(step as StepIndex);
-            }
+    /// Reads `trace` into `history` and finds what could have gone differently. Its first `kept`
+    /// steps are those of the trace that was read last, if there is one.
+    pub fn find(&mut self, trace: &Trace, history: &mut History, kept: StepIndex) {
+        let threads = thread_count_from(trace, kept);
+        let kept = history.keep(kept, threads);
+        self.found_from.truncate(kept as usize + 1);
+        let from = self.found_from.pop().unwrap_or(0) as usize;
+        self.found.truncate(from);
+        while self.optional.last().is_some_and(|&last| last >= kept) {
+            self.optional.pop();
         }
+        for (step, event) in trace.events.iter().enumerate().skip(kept as usize) {
+            self.found_from.push(self.found.len() as u32);
+            self.read(trace, history, step as StepIndex, event);
+        }
+        self.found_from.push(self.found.len() as u32);
+        self.settled.truncate(from);
+        self.settled.resize(self.found.len(), false);
+        self.pending_operations(trace, history);
+        self.alternatives(trace, history);
+    }
+
+    /// What was found.
+    pub fn found(&self) -> &[Reversal] {
+        &self.found
+    }
+
+    /// Whether the reversal numbered `at` was [`Races::settle`]d in an earlier execution.
+    pub(super) fn is_settled(&self, at: usize) -> bool {
+        self.settled.get(at).copied().unwrap_or(false)
+    }
+
+    /// The reversal numbered `at` is covered in every execution that shares both its steps.
+    pub(super) fn settle(&mut self, at: usize) {
+        if let Some(settled) = self.settled.get_mut(at) {
+            *settled = true;
+        }
+    }
+
+    fn read(&mut self, trace: &Trace, history: &mut History, step: StepIndex, event: &Event) {
+        history.begin(event);
+        let row = history.open_step();
+        let kind = if event.forced { Kind::Forced } else { Kind::Ordinary };
+        self.collect(history, &trace.events, event.thread, &event.accesses, kind, row);
+        self.races_of_step(trace, event, step);
+        history.finish(event);
+        let chooses = event.free_alts > 1 && event.alt.budget().is_none();
+        if chooses || event.costly_alts != BudgetKinds::NONE {
+            self.optional.push(step);
+        }
+    }
+
+    fn pending_operations(&mut self, trace: &Trace, history: &mut History) {
         for pending in &trace.pending {
             if !pending.enabled || trace.end != End::Passed {
                 let row = history.open_probe(pending.thread, NO_STEP);
                 let competing = pending.accesses.map(blocked_access);
-                self.collect(
-                    history,
-                    &trace.events,
-                    pending.thread,
-                    &competing,
-                    if pending.enabled { Kind::Ordinary } else { Kind::Blocked },
-                    row,
-                );
+                let kind = if pending.enabled { Kind::Ordinary } else { Kind::Blocked };
+                self.collect(history, &trace.events, pending.thread, &competing, kind, row);
                 history.close_probe(row);
                 self.races_of_blocked(trace, pending);
             }
         }
-        self.alternatives(trace, history);
-        &self.found
     }
 
     /// Gathers the immediate competitors of an operation whose clock is the open row.
@@ -131,6 +162,9 @@ impl Races {
                     self.competitors(history, events, *access, kind);
                 }
             }
+        }
+        if self.candidates.is_empty() {
+            return;
         }
         let clock = history.row(row);
         self.candidates.retain(|&step| {
@@ -247,8 +281,9 @@ impl Races {
     }
 
     fn alternatives(&mut self, trace: &Trace, history: &History) {
-        for (step, event) in trace.events.iter().enumerate() {
-            let step = step as StepIndex;
+        for at in 0..self.optional.len() {
+            let step = self.optional[at];
+            let event = &trace.events[step as usize];
             if event.free_alts > 1 && event.alt.budget().is_none() {
                 for alt in (0..event.free_alts).map(Alt).filter(|&alt| alt != event.alt) {
                     self.found.push(instead(step, event, alt, event.accesses));
@@ -280,8 +315,8 @@ impl Races {
                 self.found.push(never_executed(trace.events.len() as StepIndex, choice, accesses));
             }
         }
-        for forced in 0..self.forced.len() {
-            self.instead_of_forced(trace, history, self.forced[forced]);
+        for &forced in history.forced() {
+            self.instead_of_forced(trace, history, forced);
         }
     }
 

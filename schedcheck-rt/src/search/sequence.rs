@@ -33,13 +33,17 @@ impl Inserter {
         loop {
             self.rest.clear();
             let len = source.trace.events.len() as StepIndex;
-            for step in (reversal.at + 1).min(len)..len {
-                let dropped = self.without.iter().any(|&gone| {
-                    source.history.before(gone, source.trace.events[gone as usize].thread, step)
-                });
-                if !dropped {
-                    self.rest.push(step);
+            let behind = (reversal.at + 1).min(len)..len;
+            match self.without[..] {
+                [only] if only < len => {
+                    let owner = source.trace.events[only as usize].thread;
+                    self.rest.extend(behind.filter(|&step| !source.history.before(only, owner, step)));
                 }
+                _ => self.rest.extend(behind.filter(|&step| {
+                    !self.without.iter().any(|&gone| {
+                        source.history.before(gone, source.trace.events[gone as usize].thread, step)
+                    })
+                })),
             }
             self.rest.push(REVERSED);
             if !reversal.excludes_sharers {

@@ -1,11 +1,12 @@
 //! Random programs against brute force, as many as one likes.
 
 use super::engine::{Search, Stats};
-use super::models::brute::{Truth, truth};
+use super::models::brute::{Truth, classes_of_schedules, truth};
 use super::models::random::{FAMILIES, Family, program};
 use super::models::toy::{Program, Toy};
 use super::options::{Options, Reduction};
 use super::priority;
+use super::rng::Rng;
 use super::step::{Budget, End, Model, Trace};
 use rustc_hash::FxHashSet;
 
@@ -109,7 +110,7 @@ pub(crate) fn verdict(truth: &Truth, found: &Found) -> Result<(), String> {
 }
 
 /// Compares `programs` random programs from number `seed` on, in all families, with and without
-/// costly alternatives; every tenth also with a bound.
+/// costly alternatives; every tenth also with a bound, and every tenth with trusted operations.
 ///
 /// # Errors
 /// Says which program the search gets wrong.
@@ -125,8 +126,10 @@ pub fn soak(seed: u64, programs: u64) -> Result<Figures, String> {
             total.surplus += figures.surplus;
             total.stopped += figures.stopped;
         }
-        if number % 10 == 0 {
-            bounded(number, family)?;
+        match number % 10 {
+            0 => bounded(number, family)?,
+            5 => _ = trusted(number, family)?,
+            _ => {}
         }
     }
     Ok(total)
@@ -155,4 +158,59 @@ pub(crate) fn bounded(seed: u64, family: Family) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// What comparing with trusted operations covered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Trusted {
+    pub(crate) compared: u32,
+    /// Of those: with fewer classes than without trust.
+    pub(crate) smaller: u32,
+}
+
+/// Compares the search that does not preempt trusted code with all schedules that do not, one by one.
+pub(crate) fn trusted(seed: u64, family: Family) -> Result<Trusted, String> {
+    let mut figures = Trusted::default();
+    let mut program = program(seed, family);
+    let Some(all) = truth(&program, Budget::default(), LARGEST / 5) else {
+        return Ok(figures);
+    };
+    trust_some(&mut program, seed);
+    for bound in [None, Some(1)] {
+        let most = bound.unwrap_or(u32::MAX);
+        let Some(allowed) = classes_of_schedules(&program, Budget::default(), most, LARGEST) else {
+            continue;
+        };
+        for (reduction, order) in
+            [(Reduction::Optimal, "mdpor,pb"), (Reduction::Source, "rand:2"), (Reduction::None, "dfs")]
+        {
+            let options = Options { bound, reduction, scoped: true, ..by(order) };
+            let found = explore(&program, options);
+            if found.classes != allowed || found.diverged > 0 {
+                return Err(format!(
+                    "{family:?} {seed} with trusted operations, bound {bound:?}, by {order}: {} classes \
+                     instead of {}, {} plans diverged",
+                    found.classes.len(),
+                    allowed.len(),
+                    found.diverged
+                ));
+            }
+        }
+        figures.compared += 1;
+        figures.smaller += u32::from(allowed.len() < all.classes.len());
+    }
+    Ok(figures)
+}
+
+/// Trusts about half of the operations, in stretches.
+fn trust_some(program: &mut Program, seed: u64) {
+    let mut rng = Rng::new(seed);
+    program.trusted = vec![0; program.threads.len()];
+    for trusted in &mut program.trusted {
+        let mut on = false;
+        for at in 0..64 {
+            on ^= rng.below(5) < 2;
+            *trusted |= u64::from(on) << at;
+        }
+    }
 }

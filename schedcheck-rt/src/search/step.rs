@@ -254,6 +254,9 @@ pub struct Pending {
     pub site: u32,
     /// The operation gives other threads their turn (yield, sleep, spin hint).
     pub yields: bool,
+    /// The thread is not to be preempted here: it is in the middle of code that the user trusts.
+    /// Depends on nothing but what the thread itself has done.
+    pub held: bool,
 }
 
 /// One scheduling decision.
@@ -392,6 +395,14 @@ impl Trace {
         self.pending.clear();
         self.end = End::Passed;
     }
+}
+
+/// What `method` and `var` need to know about places in the program.
+pub trait Places {
+    /// Whether the operation at `site` was called, directly or not, from a function of interest.
+    fn in_method(&self, site: u32) -> bool;
+    /// Whether the object is one of interest.
+    fn is_named(&self, object: ObjectId) -> bool;
 }
 
 /// Something whose schedules can be searched: the only door between the search and the world.

@@ -8,8 +8,9 @@ use super::models::random::{FAMILIES, Family, program};
 use super::models::toy::{Program, Toy};
 use super::options::{Options, Reduction};
 use super::shrink::minimise;
-use super::soak::{Figures, bounded, by, compare, explore};
-use super::step::{Access, Budget, Model, ObjectId, Trace};
+use super::soak::{Figures, Trusted, bounded, by, compare, explore, trusted};
+use super::step::{Access, Budget, End, Model, ObjectId, Trace};
+use rustc_hash::FxHashSet;
 
 /// Executions of the optimal search, which must be as many as classes.
 fn count(program: &Program) -> u64 {
@@ -127,6 +128,19 @@ fn bounded_search_reaches_every_class_within_the_bound() {
             bounded(seed, family).unwrap();
         }
     }
+}
+
+#[test]
+fn trusted_code_is_not_preempted_and_everything_else_is() {
+    let mut total = Trusted::default();
+    for family in FAMILIES {
+        for seed in 0..60 {
+            let more = trusted(seed, family).unwrap();
+            total.compared += more.compared;
+            total.smaller += more.smaller;
+        }
+    }
+    assert!(total.compared > 300 && total.smaller > 100, "{total:?}");
 }
 
 #[test]
@@ -274,4 +288,89 @@ fn large_counts() {
     assert_eq!(count(&casrot(9)), 8597);
     assert_eq!(count(&filesystem(20)), 128);
     assert_eq!(count(&indexer(14)), 512);
+}
+
+/// Estimates given every twentieth part of a search: how many, and of how many the range holds the
+/// true total.
+fn estimates(program: &Program, order: &str) -> (u32, u32) {
+    let total = explore(program, by(order)).executions;
+    let mut toy = Toy::new(program.clone());
+    let mut search = Search::new(by(order));
+    let mut trace = Trace::default();
+    let (mut given, mut right) = (0, 0);
+    while let Some(order) = search.next() {
+        toy.run(order.plan, order.guide, &mut trace);
+        search.learn(&trace);
+        let stats = search.stats();
+        if stats.executions.is_multiple_of((total / 20).max(1))
+            && stats.pending > 0
+            && let Some(estimate) = stats.estimate
+        {
+            let range = estimate.low..=estimate.high;
+            given += 1;
+            right += u32::from(range.contains(&(total as f64)));
+            assert!(range.contains(&estimate.total) && estimate.low <= total as f64, "{estimate:?}");
+        }
+    }
+    (given, right)
+}
+
+#[test]
+fn estimates_are_honest() {
+    let programs = [
+        readers(12),
+        lastzero(9),
+        indexer(14),
+        casrot(7),
+        fetch_add(6, 1),
+        fetch_add(2, 7),
+        lockinc(3, 3),
+        inc(4),
+    ];
+    let (mut given, mut right) = (0, 0);
+    for program in programs {
+        for order in ["dfs", "bfs", "mdpor,pb", "rand:1"] {
+            let (more, held) = estimates(&program, order);
+            given += more;
+            right += held;
+        }
+    }
+    assert!(given > 150 && right * 20 >= given * 19, "{right} of {given} hold the true total");
+}
+
+/// The bounded search that goes along says at every moment what is covered, and only that.
+#[test]
+fn the_bound_that_is_done_rises_and_is_right() {
+    let mut rises = 0;
+    for family in FAMILIES {
+        for seed in 0..60 {
+            let program = program(seed, family);
+            let Some(truth) = truth(&program, Budget::default(), 1000) else {
+                continue;
+            };
+            let options = Options { level_every: 1, level_after: 0, ..by("rand:3") };
+            let mut toy = Toy::new(program);
+            let mut search = Search::new(options);
+            let (mut trace, mut found) = (Trace::default(), FxHashSet::default());
+            let mut claimed = None;
+            while let Some(order) = search.next() {
+                toy.run(order.plan, order.guide, &mut trace);
+                let learned = search.learn(&trace);
+                if trace.end != End::Stopped {
+                    found.insert(learned.signature);
+                }
+                let done = search.stats().bound_done;
+                if done != claimed {
+                    rises += 1;
+                    claimed = done;
+                    let within = truth.classes.iter().filter(|(_, least)| Some(**least) <= done);
+                    let missing = within.filter(|(class, _)| !found.contains(class)).count();
+                    assert_eq!(missing, 0, "{family:?} {seed}: not all with {done:?} preemptions");
+                }
+            }
+            let missing = truth.classes.keys().filter(|class| !found.contains(class)).count();
+            assert_eq!((missing, search.stats().diverged), (0, 0), "{family:?} {seed}");
+        }
+    }
+    assert!(rises > 100, "{rises}");
 }

@@ -40,11 +40,11 @@
 
 use super::dependence::{blocks, dependent};
 use super::history::History;
-use super::quick::covered_at_once;
+use super::quick::{branch_at_once, covered_at_once};
 use super::races::Reversal;
 use super::sequence::precedes;
 use super::step::*;
-use super::tree::{Edge, LineId, ROOT, Sleeper, Tree};
+use super::tree::{Edge, LineId, NewLine, ROOT, Sleeper, Tree};
 
 /// A step of w that stands for the reversed operation.
 pub(super) const REVERSED: StepIndex = StepIndex::MAX;
@@ -81,6 +81,16 @@ pub(super) struct Branch {
     pub(super) preemptions: u32,
 }
 
+/// What becomes of a reversal.
+pub(super) enum Insertion {
+    /// Nothing: covered, and in every execution that repeats the two steps that race.
+    Settled,
+    /// Nothing: what it leads to is covered.
+    Covered,
+    /// A branch.
+    New(Branch),
+}
+
 /// Scratch memory of insertions.
 #[derive(Debug, Default)]
 pub(super) struct Inserter {
@@ -105,8 +115,8 @@ pub(super) struct Place {
     /// The choice being reversed, while it is still ahead and so is the operation that reverses it:
     /// these two depend on each other whatever their objects.
     pub(super) reversed: Option<Choice>,
-    preemptions: u32,
-    running: Option<ThreadId>,
+    pub(super) preemptions: u32,
+    pub(super) running: Option<ThreadId>,
     /// `running` is known to be able to go on.
     goes_on: bool,
 }
@@ -119,17 +129,21 @@ impl Inserter {
         source: Source<'_>,
         reversal: &Reversal,
         preemptions: u32,
-    ) -> Option<Branch> {
+    ) -> Insertion {
         let place = enter(tree, source, reversal.at, preemptions);
         if covered_at_once(tree, source, reversal, &place) {
-            return None;
+            return Insertion::Settled;
+        }
+        if let Some(branch) = branch_at_once(tree, source, reversal, &place) {
+            return Insertion::New(branch);
         }
         self.prepare(source, reversal.at);
         if !self.collect(source, reversal) || !self.fit_budget(source, reversal) {
-            return None;
+            return Insertion::Covered;
         }
         let accesses = self.foresee(source, reversal);
         self.insert(tree, source, &Reversal { accesses, ..*reversal }, place)
+            .map_or(Insertion::Covered, Insertion::New)
     }
 
     /// Finds a place for an execution that was not asked for, unless it is covered.
@@ -227,8 +241,6 @@ impl Inserter {
             }
             let taken = tree
                 .children_at(place.line, place.step)
-                .iter()
-                .copied()
                 .find(|&child| self.covers(source, reversal, &place, &tree.chained(child, place.step)));
             let Some(child) = taken else {
                 return Some(self.branch(tree, source, reversal, &place));
@@ -359,7 +371,7 @@ impl Inserter {
         let in_chain = place.step < tree.free(place.line);
         let asleep = tree.sleepers_at(place.line, place.step).filter(|_| in_chain);
         let children = tree.children_at(place.line, place.step);
-        let siblings = children.iter().map(|&child| tree.chained(child, place.step));
+        let siblings = children.map(|child| tree.chained(child, place.step));
         let covers = |edge: &Edge| !edge.optional() && !source.may_stop(edge);
         let base = asleep.chain(place.own).chain(siblings).filter(covers);
         self.sleepers.extend(base.map(|edge| Sleeper { edge, until: StepIndex::MAX }));
@@ -399,7 +411,15 @@ impl Inserter {
             self.chain.extend(rest.map(|&step| Edge::of(&source.trace.events[step as usize])));
             order.extend_from_slice(&self.rest);
         }
-        let line = tree.branch(place.line, place.step, free, own, &self.chain, &self.sleepers);
+        let line = tree.branch(NewLine {
+            parent: place.line,
+            start: place.step,
+            own,
+            chain: &self.chain,
+            free,
+            sleepers: if free > place.step + 1 { &self.sleepers } else { &[] },
+            preemptions: here.preemptions,
+        });
         tree.set_padded(line, padded);
         let first = Choice { thread: self.chain[0].thread, alt: self.chain[0].alt };
         Branch { line, step: place.step, first, preemptions: here.preemptions }

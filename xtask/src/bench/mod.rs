@@ -4,10 +4,12 @@
 //! than time on the wall; ours are also given by the engine's own clock.
 
 mod figures;
+mod growth;
 mod machine;
 mod ours;
 mod peers;
 mod report;
+mod table;
 mod targets;
 
 use std::fs;
@@ -28,6 +30,10 @@ Usage: cargo xtask bench [OPTIONS]
   --seconds N        what a peer gets for a program in a round [default: 1]
   --markdown FILE    write the table as Markdown, too
   --json FILE        write all figures as JSON, too
+
+  --table gambit     executions to the bugs of papers, by every way to search (GAMBIT, Table 2):
+                     --seconds N for each test, --seeds N, --markdown FILE
+  --figure memory    memory of the search over time (GAMBIT, Figure 5): --seconds N, --svg FILE
 ";
 
 /// Programs that loom and shuttle are known for, and larger ones of the same shape, by which rates are
@@ -58,6 +64,11 @@ struct Options {
 
 /// Measures and prints the table.
 pub(crate) fn run(repository: &Path, arguments: &[&str]) -> Outcome {
+    match *arguments {
+        ["--table", "gambit", ref options @ ..] => return table::run(options),
+        ["--figure", "memory", ref options @ ..] => return growth::run(options),
+        _ => {}
+    }
     let options = Options::parse(arguments)?;
     let peers = peers::build(repository)?;
     let mut figures = Figures::default();

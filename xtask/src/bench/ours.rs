@@ -21,6 +21,9 @@ pub(super) fn measure(repository: &Path, figures: &mut Figures) -> Result<()> {
     let folder = repository.join("tests/bench/ours");
     let folder = folder.as_path().try_into().context("a path that is not UTF-8")?;
     let args = ["--all-tests", "-r", "-j", "1", "--no-fail-fast", "--message-format", "json"];
+    // Nothing beside the search itself: every execution is of another class.
+    let alone = ["--random-runs", "0", "--levels", "off"];
+    let args = [args.as_slice(), &alone].concat();
     let explorations = watch(Schedcheck::new(folder, &args), PERIOD);
     for program in COMPARED.into_iter().chain(PADDED.map(|(program, _)| program)) {
         let test = format!("tests::{program}");

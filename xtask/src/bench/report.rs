@@ -146,7 +146,7 @@ pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
-fn as_markdown(rows: &[Vec<String>]) -> String {
+pub(super) fn as_markdown(rows: &[Vec<String>]) -> String {
     let line = |row: &Vec<String>| format!("| {} |\n", row.join(" | "));
     let Some((headings, rest)) = rows.split_first() else { return String::new() };
     let rule = format!("|{}\n", "---|".repeat(headings.len()));

@@ -3,6 +3,7 @@
 pub mod atomic;
 mod barrier;
 mod condvar;
+mod held;
 mod lazy_lock;
 pub mod mpsc;
 mod mutex;

@@ -1,5 +1,6 @@
 //! The lock inside a [`Mutex`](super::Mutex), without its data: everything that is not generic.
 
+use super::held::Held;
 use super::poison::Poison;
 use crate::exec::{Active, ObjectTag, active};
 use crate::model::{Kind, ObjectKind, Op, Site};
@@ -15,10 +16,7 @@ pub(super) struct RawMutex {
 /// The lock, held.
 pub(super) struct RawGuard<'a> {
     raw: &'a RawMutex,
-    /// The real lock, outside an exploration.
-    real: Option<std::sync::MutexGuard<'a, ()>>,
-    /// The thread was panicking already when it took the lock: it poisons nothing.
-    was_panicking: bool,
+    held: Held<std::sync::MutexGuard<'a, ()>>,
 }
 
 impl RawMutex {
@@ -43,7 +41,7 @@ impl RawMutex {
             }
             None => Some(self.real.lock().unwrap_or_else(std::sync::PoisonError::into_inner)),
         };
-        RawGuard { raw: self, real, was_panicking: std::thread::panicking() }
+        RawGuard { raw: self, held: Held::new(real, site) }
     }
 
     #[inline(never)]
@@ -61,7 +59,7 @@ impl RawMutex {
                 Err(std::sync::TryLockError::WouldBlock) => return None,
             },
         };
-        Some(RawGuard { raw: self, real, was_panicking: std::thread::panicking() })
+        Some(RawGuard { raw: self, held: Held::new(real, site) })
     }
 
     /// Reads the poison flag as its own step.
@@ -94,9 +92,9 @@ impl<'a> RawGuard<'a> {
         &mut self,
         wait: impl FnOnce(std::sync::MutexGuard<'a, ()>) -> (std::sync::MutexGuard<'a, ()>, R),
     ) -> R {
-        let real = self.real.take().expect("outside an exploration a guard holds the real lock");
+        let real = self.held.take().expect("outside an exploration a guard holds the real lock");
         let (real, result) = wait(real);
-        self.real = Some(real);
+        self.held.put(real);
         result
     }
 
@@ -121,14 +119,14 @@ impl<'a> RawGuard<'a> {
 }
 
 impl Drop for RawGuard<'_> {
-    #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
-        let poisons = !self.was_panicking && std::thread::panicking();
-        if self.real.is_none()
+        let poisons = self.held.poisons();
+        if self.held.is_modelled()
             && let Some(active) = active()
         {
-            let op = Op::new(Kind::Unlock, self.raw.object(active), std::panic::Location::caller());
+            // Guards are dropped by code of the compiler, which has no place: that of the lock.
+            let op = Op::new(Kind::Unlock, self.raw.object(active), self.held.site());
             active.perform(Op { arg: poisons.into(), ..op });
         }
         // After the step that others see it in; the real lock is released later still.

@@ -1,10 +1,10 @@
 //! The lock inside a [`RwLock`](super::RwLock), without its data: everything that is not generic.
 
+use super::held::Held;
 use super::poison::Poison;
 use crate::exec::{Active, ObjectTag, active};
 use crate::model::{HAS_OFFERS, IN_LINE, Kind, NESTED_IN_LINE, ObjectKind, Op, Site, WOULD_BLOCK};
 use crate::search::step::ObjectId;
-use std::panic::Location;
 use std::sync::{PoisonError, TryLockError};
 
 /// A lock and its poison flag. Inside an exploration the lock is the model's; outside it is std's.
@@ -17,16 +17,13 @@ pub(super) struct RawRwLock {
 /// The lock, held for reading.
 pub(super) struct RawReadGuard<'a> {
     raw: &'a RawRwLock,
-    /// The real lock, outside an exploration.
-    real: Option<std::sync::RwLockReadGuard<'a, ()>>,
+    held: Held<std::sync::RwLockReadGuard<'a, ()>>,
 }
 
 /// The lock, held for writing.
 pub(super) struct RawWriteGuard<'a> {
     raw: &'a RawRwLock,
-    real: Option<std::sync::RwLockWriteGuard<'a, ()>>,
-    /// The thread was panicking already when it took the lock: it poisons nothing.
-    was_panicking: bool,
+    held: Held<std::sync::RwLockWriteGuard<'a, ()>>,
 }
 
 impl RawRwLock {
@@ -55,7 +52,7 @@ impl RawRwLock {
             }
             None => Some(self.real.read().unwrap_or_else(PoisonError::into_inner)),
         };
-        RawReadGuard { raw: self, real }
+        RawReadGuard { raw: self, held: Held::new(real, site) }
     }
 
     #[inline(never)]
@@ -73,7 +70,7 @@ impl RawRwLock {
                 Err(TryLockError::WouldBlock) => return None,
             },
         };
-        Some(RawReadGuard { raw: self, real })
+        Some(RawReadGuard { raw: self, held: Held::new(real, site) })
     }
 
     #[inline(never)]
@@ -88,7 +85,7 @@ impl RawRwLock {
             }
             None => Some(self.real.write().unwrap_or_else(PoisonError::into_inner)),
         };
-        RawWriteGuard { raw: self, real, was_panicking: std::thread::panicking() }
+        RawWriteGuard { raw: self, held: Held::new(real, site) }
     }
 
     #[inline(never)]
@@ -106,7 +103,7 @@ impl RawRwLock {
                 Err(TryLockError::WouldBlock) => return None,
             },
         };
-        Some(RawWriteGuard { raw: self, real, was_panicking: std::thread::panicking() })
+        Some(RawWriteGuard { raw: self, held: Held::new(real, site) })
     }
 
     /// Reads the poison flag as its own step.
@@ -143,7 +140,7 @@ impl<'a> RawWriteGuard<'a> {
     #[inline(never)]
     pub(super) fn downgrade(self, site: Site) -> RawReadGuard<'a> {
         let mut guard = std::mem::ManuallyDrop::new(self);
-        let real = match guard.real.take() {
+        let real = match guard.held.take() {
             Some(real) => Some(std::sync::RwLockWriteGuard::downgrade(real)),
             None => {
                 if let Some(active) = active() {
@@ -152,31 +149,29 @@ impl<'a> RawWriteGuard<'a> {
                 None
             }
         };
-        RawReadGuard { raw: guard.raw, real }
+        RawReadGuard { raw: guard.raw, held: Held::new(real, site) }
     }
 }
 
 impl Drop for RawReadGuard<'_> {
-    #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
-        if self.real.is_none()
+        if self.held.is_modelled()
             && let Some(active) = active()
         {
-            self.raw.perform(active, Kind::ReadUnlock, Location::caller());
+            self.raw.perform(active, Kind::ReadUnlock, self.held.site());
         }
     }
 }
 
 impl Drop for RawWriteGuard<'_> {
-    #[track_caller]
     #[inline(never)]
     fn drop(&mut self) {
-        let poisons = !self.was_panicking && std::thread::panicking();
-        if self.real.is_none()
+        let poisons = self.held.poisons();
+        if self.held.is_modelled()
             && let Some(active) = active()
         {
-            let op = Op::new(Kind::WriteUnlock, self.raw.object(active), Location::caller());
+            let op = Op::new(Kind::WriteUnlock, self.raw.object(active), self.held.site());
             active.perform(Op { arg: poisons.into(), ..op });
         }
         // After the step that others see it in; the real lock is released later still.

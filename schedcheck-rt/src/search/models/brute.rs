@@ -27,7 +27,8 @@ fn choices(state: &State<'_>, budget: Budget) -> Vec<(Choice, bool)> {
     let forced = State::forced_timeout(&pending).filter(|_| quiescent);
     let limits = [budget.spurious, budget.timeouts, budget.weak_failures];
     let mut all = Vec::new();
-    for p in &pending {
+    let held = state.held();
+    for p in pending.iter().filter(|p| held.is_none_or(|held| held == p.thread)) {
         if p.enabled {
             let alts = state.free_alts(p.thread).max(1);
             all.extend((0..alts).map(|alt| (Choice { thread: p.thread, alt: Alt(alt) }, false)));
@@ -85,6 +86,41 @@ pub(crate) fn truth(program: &Program, budget: Budget, limit: usize) -> Option<T
     truth.points = best.len();
     truth.finals_by_state = final_states(program, budget);
     Some(truth)
+}
+
+/// The classes of all schedules that are allowed, one by one; `None` if there are more than `limit`.
+/// Nothing is taken for equal here.
+pub(crate) fn classes_of_schedules(
+    program: &Program,
+    budget: Budget,
+    bound: u32,
+    limit: usize,
+) -> Option<FxHashSet<u64>> {
+    let mut classes = FxHashSet::default();
+    let mut history = History::default();
+    let mut trace = Trace::default();
+    let mut open = vec![(State::new(program), Vec::<Event>::new())];
+    let mut schedules = 0;
+    while let Some((state, events)) = open.pop() {
+        let options = choices(&state, budget);
+        if !options.iter().any(|(choice, forced)| *forced || choice.alt.budget().is_none()) {
+            schedules += 1;
+            if schedules > limit {
+                return None;
+            }
+            trace.events.clone_from(&events);
+            history.read(&trace);
+            classes.insert(history.signature());
+        }
+        for (choice, forced) in options {
+            let mut next = state.clone();
+            let event = next.step(choice, forced);
+            if next.preemptions <= bound {
+                open.push((next, [events.as_slice(), &[event]].concat()));
+            }
+        }
+    }
+    Some(classes)
 }
 
 fn final_states(program: &Program, budget: Budget) -> FxHashSet<u64> {

@@ -61,11 +61,13 @@ pub(crate) struct Program {
     pub(crate) threads: Vec<Script>,
     pub(crate) running: usize,
     pub(crate) objects: Vec<u64>,
+    /// Which operations of each thread are trusted, by position, as a set of bits.
+    pub(crate) trusted: Vec<u64>,
 }
 
 impl Program {
     pub(crate) fn new(threads: Vec<Script>, objects: usize) -> Self {
-        Program { running: threads.len(), threads, objects: vec![0; objects] }
+        Program { running: threads.len(), threads, objects: vec![0; objects], trusted: Vec::new() }
     }
 }
 
@@ -170,6 +172,21 @@ impl<'p> State<'p> {
         }
     }
 
+    /// Whether the last operation of a thread and its next one are both trusted.
+    fn is_held(&self, thread: u16) -> bool {
+        let next = self.threads[thread as usize].results.len() as u32;
+        let trusted = self.program.trusted.get(thread as usize).copied().unwrap_or(0);
+        let trusted = |at: u32| trusted >> at & 1 != 0;
+        next > 0 && trusted(next - 1) && trusted(next)
+    }
+
+    /// The thread that is running and must not be preempted.
+    pub(crate) fn held(&self) -> Option<ThreadId> {
+        let last = self.last?;
+        let enabled = self.op(last.0).is_some_and(|op| self.enabled(last.0, op));
+        (enabled && self.is_held(last.0)).then_some(last)
+    }
+
     /// What every live thread is about to do.
     pub(crate) fn pending(&self) -> Vec<Pending> {
         let mut all = Vec::new();
@@ -183,6 +200,7 @@ impl<'p> State<'p> {
                     accesses: [access, Access::NONE],
                     site: 0,
                     yields: false,
+                    held: self.is_held(thread),
                 });
             }
         }

@@ -9,6 +9,9 @@ use std::thread;
 /// Programs that a core takes at a time.
 const CHUNK: u64 = 500;
 
+/// Chunks after which it says how far it is: a million programs take an hour.
+const TOLD: u64 = 20;
+
 fn main() -> ExitCode {
     let mut numbers = std::env::args().skip(1).map(|argument| argument.parse());
     let (Some(Ok(seed)), Some(Ok(programs))) = (numbers.next(), numbers.next()) else {
@@ -44,7 +47,12 @@ fn compare(seed: u64, programs: u64) -> Result<Figures, String> {
             let mut total = total.lock().expect("adding up does not panic");
             match (&mut *total, outcome) {
                 (Err(_), _) => return,
-                (Ok(sum), Ok(figures)) => add(sum, figures),
+                (Ok(sum), Ok(figures)) => {
+                    add(sum, figures);
+                    if (first / CHUNK).is_multiple_of(TOLD) {
+                        eprintln!("about {first} of {programs}: {} compared, all right", sum.programs);
+                    }
+                }
                 (_, Err(wrong)) => *total = Err(wrong),
             }
         }

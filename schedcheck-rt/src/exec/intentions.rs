@@ -1,0 +1,58 @@
+//! What a thread would do to its objects if it ran now: what the search knows of pending operations.
+
+use crate::model::{Kind, Op};
+use crate::search::step::{Access, Mode, ObjectId};
+
+/// The accesses an operation will make, as far as they are known beforehand.
+pub(super) fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
+    let mode = match op.kind {
+        Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose => Mode::None,
+        // Being woken is ordered by its enabler alone; giving up is an alternative.
+        Kind::CondvarWake | Kind::FutexSleep => Mode::None,
+        Kind::Load | Kind::IsFinished => Mode::Read,
+        Kind::Inspect | Kind::Adjust => return crate::model::poison_accesses(op),
+        Kind::Store
+        | Kind::ReadModifyWrite
+        | Kind::CompareExchange
+        | Kind::CompareExchangeWeak
+        | Kind::End
+        | Kind::CondvarEnqueue
+        | Kind::NotifyOne
+        | Kind::NotifyAll
+        | Kind::CountDown
+        | Kind::FutexWait
+        | Kind::FutexWake => Mode::Write,
+        // The end it waited for is over, and no other will come.
+        Kind::Join if enabled => Mode::None,
+        Kind::Join => Mode::Await,
+        Kind::Park => Mode::AwaitWrite,
+        Kind::Unpark | Kind::CountUp => Mode::Mark,
+        Kind::Lock => Mode::Acquire,
+        Kind::TryLock => Mode::TryAcquire,
+        Kind::Unlock => Mode::Release,
+        Kind::ReadLock
+        | Kind::ReadLockInLine
+        | Kind::TryReadLock
+        | Kind::ReadUnlock
+        | Kind::WriteRequest
+        | Kind::WriteLock
+        | Kind::TryWriteLock
+        | Kind::WriteUnlock
+        | Kind::Downgrade => return crate::model::rwlock_accesses(op, enabled),
+        Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
+            return crate::model::once_accesses(op);
+        }
+        Kind::BarrierArrive => Mode::Write,
+        Kind::BarrierLeave => return [Access::NONE; 2],
+        Kind::Send
+        | Kind::TrySend
+        | Kind::OfferTaken
+        | Kind::ReceiverArrives
+        | Kind::Receive
+        | Kind::TryReceive
+        | Kind::DropSender
+        | Kind::DropReceiver => return crate::model::channel_accesses(op),
+    };
+    let second = if op.second == ObjectId::NONE { Mode::None } else { Mode::Read };
+    [Access::new(op.object, mode), Access::new(op.second, second)]
+}

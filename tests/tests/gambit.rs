@@ -1,0 +1,56 @@
+//! The bugs of the papers: each is found with default settings, and its fixed twin passes to completion.
+use schedcheck_tests::project::Project;
+
+#[test]
+fn every_bug_is_found_by_default_and_every_fixed_twin_passes() {
+    let project = Project::copy_of("gambit");
+    let args = ["--all-tests", "--no-fail-fast", "--message-format", "json", "--skip", "_large_"];
+    let verdicts = project.schedcheck(&args).run().expect_code(100).verdicts();
+    let (mut found, mut fixed) = (0, 0);
+    for (test, verdict) in &verdicts {
+        if test.ends_with("_fixed") {
+            fixed += 1;
+            let complete = (verdict["outcome"].as_str(), verdict["complete"].as_bool());
+            assert_eq!(complete, (Some("passed"), Some(true)), "{test}: {verdict}");
+        } else {
+            found += 1;
+            let outcome = verdict["outcome"].as_str().unwrap_or_default();
+            assert!(matches!(outcome, "panic" | "deadlock" | "livelock"), "{test}: {verdict}");
+        }
+    }
+    assert_eq!((found, fixed), (37, 28), "every test was explored");
+}
+
+#[test]
+fn a_bound_completes_where_nothing_else_does_and_says_what_that_means() {
+    let project = Project::copy_of("gambit");
+    let run = |args: &[&str]| {
+        let test = "port::tests::gather_post_2_large_fixed";
+        let common = ["--all-tests", "--exact", test, "--message-format", "json"];
+        let output = project.schedcheck(&[&common, args].concat()).run().expect_code(0);
+        output.verdicts().into_values().next().expect("a verdict")
+    };
+    let unbounded = run(&["--max-executions", "20000"]);
+    assert_eq!(unbounded["complete"], false, "{unbounded}");
+    let bounded = run(&["--bound", "2"]);
+    assert_eq!((bounded["complete"].as_bool(), bounded["bound_done"].as_u64()), (Some(true), Some(2)));
+    let coverage = bounded["coverage"].as_str().unwrap_or_default();
+    assert!(coverage.starts_with("all schedules with at most 2 preemptions"), "{coverage}");
+}
+
+#[test]
+fn interchangeable_threads_are_not_told_apart() {
+    let project = Project::copy_of("gambit");
+    let run = |symmetry: &str| {
+        let common = ["--all-tests", "reorder_symmetric", "--message-format", "json", "--symmetry", symmetry];
+        let output = project.schedcheck(&common).run().expect_code(0);
+        let verdict = output.verdicts().into_values().next().expect("a verdict");
+        assert_eq!(verdict["complete"], true, "{verdict}");
+        (verdict["traces"].as_u64(), verdict["coverage"].as_str().unwrap_or_default().to_owned())
+    };
+    // Where among five setters the checker comes, and in which order they do.
+    let (with, coverage) = run("on");
+    assert_eq!(with, Some(6));
+    assert!(coverage.starts_with("all schedules, up to the order of interchangeable threads"), "{coverage}");
+    assert_eq!(run("off").0, Some(720));
+}
