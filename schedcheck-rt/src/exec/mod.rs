@@ -170,7 +170,10 @@ impl Active {
             self.in_engine(|world| world.consider_loop(&op, &frame));
         }
         if world.goes_on() {
+            // The trace outlives the execution, also if it grows here.
+            world.in_user = false;
             world.execute_in_passing(&op);
+            world.in_user = true;
             return Alt::DEFAULT;
         }
         self.perform_now(op);
