@@ -25,6 +25,8 @@ mod intercept;
 #[cfg(feature = "engine")]
 pub mod model;
 #[cfg(feature = "engine")]
+mod races;
+#[cfg(feature = "engine")]
 #[forbid(unsafe_code)]
 pub mod search;
 #[cfg(feature = "engine")]

@@ -23,22 +23,28 @@ fn registry() -> &'static str {
 }
 
 /// Explores the test of `bug` with the crate as it was in one of its releases.
-fn explore(bug: &str, release: &str) -> Output {
+fn explore(bug: &str, release: &str, test: &str) -> Output {
     let project = Project::copy_of(&format!("real-bugs/{bug}"));
     project.write("Cargo.toml", project.read(&format!("Cargo_{release}.toml")));
     let lock = project.read(&format!("Cargo_{release}.lock"));
     project.write("Cargo.lock", lock.replace("@crates", registry()));
-    let args = ["--all-tests", "t::bug", "--max-time", "60s", "--message-format", "json"];
+    let args = ["--all-tests", "--exact", test, "--max-time", "60s", "--message-format", "json"];
     project.schedcheck(&args).run()
+}
+
+/// A test of a release shows a failure.
+#[track_caller]
+fn finds(bug: &str, release: &str, test: &str, outcome: &str, message: &str) {
+    let lines = explore(bug, release, test).expect_code(100).json();
+    let verdict = lines.iter().find(|line| line["type"] == "test-finished").expect("a verdict");
+    assert_eq!(verdict["outcome"], outcome, "{verdict}");
+    assert!(verdict["message"].as_str().expect("a message").contains(message), "{verdict}");
 }
 
 #[track_caller]
 fn check(bug: &str, outcome: &str, message: &str) {
-    let lines = explore(bug, "buggy").expect_code(100).json();
-    let verdict = lines.iter().find(|line| line["type"] == "test-finished").expect("a verdict");
-    assert_eq!(verdict["outcome"], outcome, "{verdict}");
-    assert!(verdict["message"].as_str().expect("a message").contains(message), "{verdict}");
-    explore(bug, "fixed").expect_code(0);
+    finds(bug, "buggy", "t::bug", outcome, message);
+    explore(bug, "fixed", "t::bug").expect_code(0);
 }
 
 #[test]
@@ -68,5 +74,20 @@ fn once_cell_wait_returns_without_a_value() {
 
 #[test]
 fn internment_uses_a_freed_count() {
-    check("internment-drop", "panic", "used freed memory");
+    check("internment-drop", "data-race", "use after free");
+}
+
+#[test]
+fn oneshot_drops_a_waker_that_is_freed() {
+    check("oneshot-uaf", "data-race", "frees memory that");
+}
+
+#[test]
+fn oneshot_still_frees_a_channel_that_is_in_use() {
+    finds("oneshot-uaf", "fixed", "t::left_over", "data-race", "frees memory that");
+}
+
+#[test]
+fn tokio_takes_a_value_twice() {
+    check("tokio-oneshot-4226", "data-race", "data race");
 }

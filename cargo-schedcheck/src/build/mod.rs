@@ -43,9 +43,10 @@ pub fn build(
     project: &Project,
     cargo: &CargoOpts,
     skip: &[String],
+    races: bool,
 ) -> Result<Vec<TestBinary>> {
     let sysroot = sysroot::prepare(toolchain, cargo.is_offline(), cargo.quiet)?;
-    let instrument = Instrument::from_env();
+    let instrument = Instrument::wanted(races);
     let mut skip: Vec<String> = project.skipped_crates().chain(skip.iter().cloned()).collect();
     skip.iter_mut().for_each(|name| *name = name.replace('-', "_"));
     skip.sort();

@@ -21,19 +21,21 @@ const INNER: &str = "SCHEDCHECK_WRAPPER_INNER";
 /// What the compiler adds to the code of each crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instrument {
-    /// Only the facades see anything.
-    Nothing,
-    /// Also atomic operations inside generic code of the real std (`Arc` and the like).
+    /// What the facades do not see: atomic operations inside generic code of the real std (`Arc` and the like).
     Atomics,
     /// Also plain memory accesses.
     Memory,
 }
 
 impl Instrument {
-    /// The mode that the environment asks for.
-    pub fn from_env() -> Self {
+    /// What the search for data races needs, or its absence.
+    pub fn wanted(races: bool) -> Self {
+        if races { Self::Memory } else { Self::Atomics }
+    }
+
+    /// The mode that the command told the wrapper.
+    fn from_env() -> Self {
         match std::env::var(INSTRUMENT).as_deref() {
-            Ok("plain") => Self::Nothing,
             Ok("memory") => Self::Memory,
             _ => Self::Atomics,
         }
@@ -42,7 +44,6 @@ impl Instrument {
     /// Its name, in the environment and in paths.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Nothing => "plain",
             Self::Atomics => "atomics",
             Self::Memory => "memory",
         }
@@ -65,7 +66,6 @@ impl Instrument {
             "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
         ];
         match self {
-            Self::Nothing => &[],
             Self::Atomics => ATOMICS,
             Self::Memory => MEMORY,
         }
@@ -126,7 +126,7 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
         };
         swap(&mut command, &manifest, test);
         if real {
-            instrument(&mut command, Instrument::from_env());
+            instrument(&mut command, Instrument::from_env(), &readable);
         }
     }
     replace_process(command)
@@ -142,11 +142,13 @@ fn swap(command: &mut Command, manifest: &Manifest, test: bool) {
     command.args(["--cfg", "schedcheck", "--check-cfg", "cfg(schedcheck)"]);
 }
 
-fn instrument(command: &mut Command, mode: Instrument) {
+fn instrument(command: &mut Command, mode: Instrument, args: &[String]) {
     // Call stacks of the real std and of the engine are walked by frame pointers.
     command.arg("-Cforce-frame-pointers=yes");
-    if mode != Instrument::Nothing {
-        command.env("RUSTC_BOOTSTRAP", "1").args(mode.rustc_flags());
+    command.env("RUSTC_BOOTSTRAP", "1").args(mode.rustc_flags());
+    // Plain accesses have no other name than their line.
+    if mode == Instrument::Memory && !args.iter().any(|arg| arg.contains("debuginfo=")) {
+        command.args(["-Cdebuginfo=line-tables-only", "-Cstrip=none"]);
     }
 }
 

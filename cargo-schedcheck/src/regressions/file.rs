@@ -90,6 +90,12 @@ impl ReplayFile {
         }
     }
 
+    /// Whether data races were looked for when it was recorded: that takes another build.
+    pub fn detects_races(&self) -> bool {
+        let mut options = self.options.set.iter().chain(&self.options.default);
+        options.find(|(key, _)| key == "races").is_none_or(|(_, value)| value != "off")
+    }
+
     /// Writes the file into `dir`, whole or not at all, and returns its path.
     pub fn save(&self, dir: &Utf8Path) -> Result<Utf8PathBuf> {
         let path = dir.join(file_name(&self.id()));

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use super::file::ReplayFile;
 use crate::build::{TestBinary, target_args};
+use crate::cli::explore_opts::Switch;
 use crate::cli::{CargoOpts, ExploreOpts, ReplayArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
@@ -22,7 +23,8 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     args.output.check()?;
     let file = ReplayFile::load(&args.file)?;
     let cargo = cargo_opts(&file, &args.cargo)?;
-    let session = Session::open(&cargo, &args.config, &ExploreOpts::default())?;
+    let mut session = Session::open(&cargo, &args.config, &ExploreOpts::default())?;
+    session.settings.set.races = Some(if file.detects_races() { Switch::On } else { Switch::Off });
     let binaries = session.build(&cargo)?;
     let binary = find(&file, &binaries)?;
 
@@ -50,7 +52,8 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
             Verdict::Stopped(_) => return Err(ExpectedError::Interrupted),
         },
     };
-    let finished = judged(&file, finished);
+    let mut finished = judged(&file, finished);
+    finished.shorten_places(session.project.root());
     let exit_code = match finished.outcome {
         Outcome::Nondeterminism => ExitCode::Nondeterminism,
         _ => ExitCode::Failed,

@@ -5,7 +5,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 
 use super::event::TestResult;
 use super::interleaving::{self, thread_name};
-use crate::run::wire::{Blocked, Finished, Location, Outcome};
+use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess};
 
 /// The whole message. `everything`: all steps, not only the last ones.
 pub fn render(result: &TestResult, width: usize, everything: bool) -> String {
@@ -67,6 +67,7 @@ fn headline(finished: &Finished) -> String {
     };
     match finished.outcome {
         _ if message.starts_with(name) => message.to_owned(),
+        Outcome::DataRace if !message.is_empty() => message.to_owned(),
         Outcome::Deadlock if message.is_empty() && blocked > 0 => {
             format!(
                 "{name}: {blocked} of {} threads are blocked forever",
@@ -95,6 +96,11 @@ fn marks(finished: &Finished) -> Vec<Mark<'_>> {
             marks.push(Mark { site, label: waiting(finished, blocked), primary: true });
         }
     }
+    for (at, access) in finished.accesses.iter().enumerate() {
+        if let Some(site) = &access.site {
+            marks.push(Mark { site, label: accessing(finished, access, at == 0), primary: at != 0 });
+        }
+    }
     if let Some(site) = &finished.location
         && !marks.iter().any(|mark| mark.site == site)
     {
@@ -119,6 +125,21 @@ fn waiting(finished: &Finished, blocked: &Blocked) -> String {
         label.push_str(&format!(", held by `{}`", thread_name(finished, holder)));
     }
     label
+}
+
+fn accessing(finished: &Finished, access: &RacyAccess, first: bool) -> String {
+    let verb = match access.action.as_str() {
+        "read" => "reads",
+        "write" => "writes",
+        "atomic read" => "atomically reads",
+        "atomic write" => "atomically writes",
+        "free" => "frees",
+        other => other,
+    };
+    let size = format!("{} byte{}", access.size, if access.size == 1 { "" } else { "s" });
+    let order = if first { "first" } else { "then" };
+    let step = access.step.map_or_else(String::new, |step| format!(", after step {step}"));
+    format!("{order}, `{}` {verb} {size} here{step}", thread_name(finished, access.thread))
 }
 
 /// Where the holder of what a thread waits for took it.
@@ -146,6 +167,9 @@ fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
             found.push_str(&format!("; {preemptions}, {}", count(finished.steps, "step")));
         }
         notes.push(("note", found));
+    }
+    if let Some(remedy) = &finished.remedy {
+        notes.push(("help", remedy.clone()));
     }
     if !finished.coverage.is_empty() {
         notes.push(("note", format!("explored: {}", finished.coverage)));

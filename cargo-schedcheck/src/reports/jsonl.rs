@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Event, Sink};
-use crate::run::wire::Location;
+use crate::run::wire::{Location, RacyAccess};
 
 /// The version of the format; within it, fields are only added.
 const VERSION: u32 = 1;
@@ -70,6 +70,10 @@ enum Body<'a> {
         peak_pending: u64,
         peak_bytes: u64,
         coverage: &'a str,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        accesses: &'a [RacyAccess],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        remedy: Option<&'a str>,
     },
     TestStopped {
         package: &'a str,
@@ -134,6 +138,8 @@ impl<W: Write> Sink for JsonLines<W> {
                 peak_pending: result.finished.peak_pending,
                 peak_bytes: result.finished.peak_bytes,
                 coverage: &result.finished.coverage,
+                accesses: &result.finished.accesses,
+                remedy: result.finished.remedy.as_deref(),
             },
             Event::TestStopped(id, progress) => Body::TestStopped {
                 package: &id.package,

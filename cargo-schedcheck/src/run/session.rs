@@ -9,6 +9,7 @@ use super::wire::{Finished, ListedTest};
 use crate::build::project::Project;
 use crate::build::toolchain::Toolchain;
 use crate::build::{self, TestBinary};
+use crate::cli::explore_opts::Switch;
 use crate::cli::{CargoOpts, ConfigArgs, ExploreOpts, SelectArgs};
 use crate::config::{Limits, Settings};
 use crate::error::{ExpectedError, Result};
@@ -35,17 +36,19 @@ impl Session {
 
     /// Builds the selected test binaries.
     pub fn build(&self, cargo: &CargoOpts) -> Result<Vec<TestBinary>> {
-        build::build(&self.toolchain, &self.project, cargo, &self.settings.skip)
+        let races = self.settings.general().races != Some(Switch::Off);
+        build::build(&self.toolchain, &self.project, cargo, &self.settings.skip, races)
     }
 
     /// Completes a verdict with what people need to act on it; writes the replay file of a failure.
     pub fn result(
         &self,
         plan: &Plan<'_>,
-        finished: Finished,
+        mut finished: Finished,
         pending: u64,
         cargo: &CargoOpts,
     ) -> Result<TestResult> {
+        finished.shorten_places(self.project.root());
         let mut result = TestResult {
             id: plan.id.clone(),
             pending,

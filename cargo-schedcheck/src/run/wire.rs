@@ -1,6 +1,7 @@
 //! What a test binary under control sends us: one JSON object per line on its stdout.
 //!
 //! Fields may be missing (an older engine) or unknown (a newer one); only what the command cannot do without is required.
+use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 
 /// One line of a child.
@@ -144,6 +145,12 @@ pub struct Finished {
     pub trace: Vec<Step>,
     #[serde(default)]
     pub blocked: Vec<Blocked>,
+    /// The two accesses of a data race, in the order in which they were executed.
+    #[serde(default)]
+    pub accesses: Vec<RacyAccess>,
+    /// What would have ordered them.
+    #[serde(default)]
+    pub remedy: Option<String>,
     /// What the test printed in the failing schedule.
     #[serde(default)]
     pub output: String,
@@ -171,6 +178,16 @@ impl Finished {
         self.blocked.iter_mut().for_each(|blocked| forget(&mut blocked.site));
     }
 
+    /// Shows files below `root`, the folder that rustc was started in, as rustc does.
+    pub fn shorten_places(&mut self, root: &Utf8Path) {
+        let places = self.accesses.iter_mut().map(|access| &mut access.site).chain([&mut self.location]);
+        for place in places.flatten() {
+            if let Ok(shorter) = Utf8Path::new(&place.file).strip_prefix(root) {
+                place.file = shorter.to_string();
+            }
+        }
+    }
+
     /// A verdict that the child itself could not give.
     pub fn without_child(outcome: Outcome, message: String, last: &Progress) -> Self {
         Self {
@@ -192,6 +209,8 @@ impl Finished {
             threads: Vec::new(),
             trace: Vec::new(),
             blocked: Vec::new(),
+            accesses: Vec::new(),
+            remedy: None,
             output: String::new(),
             uncontrolled: Vec::new(),
             coverage: String::new(),
@@ -273,6 +292,26 @@ pub struct Blocked {
     /// The thread that holds what this one waits for.
     #[serde(default)]
     pub holder: Option<usize>,
+}
+
+/// One access of a data race.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RacyAccess {
+    /// Index into [`Finished::threads`].
+    pub thread: usize,
+    /// `read`, `write`, `atomic read`, `atomic write` or `free`.
+    pub action: String,
+    /// How many bytes.
+    #[serde(default)]
+    pub size: u64,
+    /// The last step of its thread before it, or the step that it is.
+    #[serde(default)]
+    pub step: Option<u64>,
+    #[serde(default)]
+    pub site: Option<Location>,
+    /// The calls of user code that led to it, innermost first.
+    #[serde(default)]
+    pub stack: Vec<String>,
 }
 
 /// Where a replay left its file.

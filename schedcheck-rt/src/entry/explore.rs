@@ -15,7 +15,7 @@ use crate::wire::request::Request;
 use std::time::{Duration, Instant};
 
 /// Executions of an unbounded search for each one of the bounded search beside it.
-const LEVEL_EVERY: u32 = 19;
+const LEVEL_EVERY: u32 = 49;
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);

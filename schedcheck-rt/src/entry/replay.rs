@@ -29,7 +29,11 @@ pub(super) fn replay(test: Test, settings: &Settings, request: &Request, channel
         }
     };
     let mut trace = Trace::default();
-    let ((), output) = channel.captured(|| execution.run(&plan, None, &mut trace));
+    let ((), mut output) = channel.captured(|| execution.run(&plan, None, &mut trace));
+    if matches!(execution.outcome(), Outcome::DataRace(_)) {
+        // Once more, now that it is known which access to look out for.
+        ((), output) = channel.captured(|| execution.run(&plan, None, &mut trace));
+    }
     let outcome = execution.outcome().clone();
     let outcome = match (&outcome, stale(&execution, request)) {
         (Outcome::Diverged(_), _) | (_, None) => outcome,

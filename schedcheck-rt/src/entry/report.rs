@@ -1,7 +1,7 @@
 //! The `finished` event: verdict, figures, and everything a reader needs to see what happened.
 
 use crate::exec::Execution;
-use crate::exec::outcome::Outcome;
+use crate::exec::outcome::{DataRace, Outcome};
 use crate::exec::view::View;
 use crate::wire::json::{self, Object};
 use std::time::Duration;
@@ -66,6 +66,9 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
         .raw("trace", &steps(view))
         .raw("blocked", &blocked(view))
         .text("output", output);
+    if let Outcome::DataRace(race) = outcome {
+        event = event.raw("accesses", &accesses(race)).text("remedy", &race.remedy);
+    }
     if let Outcome::Diverged(divergence) = outcome {
         event = event.raw(
             "diverged",
@@ -96,10 +99,21 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
             let (waiting, alive) = (view.blocked.len(), view.threads.len());
             match deadlock.cycle.len() {
                 0 => format!("deadlock: {waiting} of {alive} threads are blocked forever"),
-                1 => "deadlock: a thread waits for itself".to_owned(),
+                1 => {
+                    let own =
+                        view.blocked.iter().find(|own| view.threads[own.thread].id == deadlock.cycle[0]);
+                    own.map_or_else(String::new, |own| {
+                        let name = &view.threads[own.thread].name;
+                        format!(
+                            "deadlock: a thread waits for itself: '{name}' cannot {} {}, which it holds already",
+                            own.op, own.object
+                        )
+                    })
+                }
                 n => format!("deadlock: {n} threads wait for each other in a cycle"),
             }
         }
+        Outcome::DataRace(race) => race.message.clone(),
         Outcome::Livelock { steps } => format!("livelock: no end after {steps} steps of a fair schedule"),
         Outcome::Diverged(divergence) => format!(
             "not deterministic under control: at step {} {}, but {}",
@@ -123,6 +137,10 @@ fn site(place: Option<&(String, u32, u32)>) -> String {
 fn location(view: &View, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Panicked(report) => site(report.location.as_ref()),
+        Outcome::DataRace(race) => {
+            let [earlier, later] = &race.accesses;
+            site(later.place.as_ref().or(earlier.place.as_ref()))
+        }
         Outcome::Deadlock(deadlock) => {
             let first = view.blocked.iter().find(|blocked| {
                 deadlock.cycle.first().is_none_or(|id| view.threads[blocked.thread].id == *id)
@@ -131,6 +149,20 @@ fn location(view: &View, outcome: &Outcome) -> String {
         }
         _ => site(view.steps.last().map(|step| &step.place)),
     }
+}
+
+fn accesses(race: &DataRace) -> String {
+    json::array(race.accesses.iter().map(|access| {
+        let stack = access.stack.iter().map(|call| json::text(call));
+        Object::new()
+            .number("thread", access.thread as u64)
+            .text("action", access.action)
+            .number("size", access.size as u64)
+            .number("step", access.step.map(u64::from))
+            .raw("site", &site(access.place.as_ref()))
+            .raw("stack", &json::array(stack))
+            .finish()
+    }))
 }
 
 fn schedule(view: &View) -> String {

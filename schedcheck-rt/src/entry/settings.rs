@@ -30,6 +30,8 @@ pub(super) struct Settings {
     pub(super) expect: Option<String>,
     /// Targets of `method` and `var`, trusted code, code to focus on.
     pub(super) names: Names,
+    /// Look for data races on plain memory.
+    pub(super) races: bool,
     /// Every thread of the test on a thread of the system of its own.
     pub(super) os_threads: bool,
 }
@@ -50,6 +52,7 @@ impl Default for Settings {
             budget: Budget::default(),
             expect: None,
             names: Names::default(),
+            races: false,
             os_threads: false,
         }
     }
@@ -64,6 +67,9 @@ impl Settings {
         }
         if !self.symmetry {
             execution.ignore_symmetry();
+        }
+        if self.races {
+            execution.detect_races();
         }
         execution
     }
@@ -122,7 +128,8 @@ impl Settings {
             "weak-cas" => self.budget.weak_failures = parse(name, value)?,
             "expect" => self.expect = Some(value.to_owned()),
             "os-threads" => self.os_threads = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
-            "method" | "var" | "trust" | "focus" | "races" => {}
+            "races" => self.races = on_or_off(value).ok_or_else(|| bad_option(name, value))?,
+            "method" | "var" | "trust" | "focus" => {}
             _ => return Err(bad_option(name, value)),
         }
         Ok(())
@@ -143,6 +150,14 @@ fn yes_or_no(word: &str) -> Option<bool> {
     match word {
         "yes" | "true" | "on" => Some(true),
         "no" | "false" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+fn on_or_off(word: &str) -> Option<bool> {
+    match word {
+        "on" | "true" => Some(true),
+        "off" | "false" => Some(false),
         _ => None,
     }
 }

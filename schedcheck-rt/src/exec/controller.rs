@@ -6,6 +6,7 @@
 //! up to its next announcement.
 
 use super::addresses::AddressTable;
+use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
 use super::heap::Heap;
 use super::image::Image;
@@ -18,6 +19,7 @@ use super::switch::{Backend, Exit};
 use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
+use crate::races::Detector;
 use crate::search::step::{
     Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
     Pending, ReadsWhen, StepIndex, ThreadId, Trace,
@@ -119,6 +121,13 @@ pub(crate) struct World {
     pub(crate) twins: bool,
     /// Where operations stand, if somebody asked.
     pub(crate) places: Option<Rc<PlaceTable>>,
+    /// Looks for data races, if it is asked to.
+    pub(crate) races: Option<Box<Detector>>,
+    /// The one that ended this execution.
+    pub(crate) race: Option<FoundRace>,
+    pub(crate) race_memory: RaceMemory,
+    /// A facade uses memory for itself.
+    pub(crate) unwatched: bool,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -165,6 +174,10 @@ impl World {
             symmetry: true,
             twins: false,
             places: None,
+            races: None,
+            race: None,
+            race_memory: RaceMemory::default(),
+            unwatched: false,
             in_user: false,
         }
     }
@@ -198,6 +211,7 @@ impl World {
         self.forced = false;
         self.previous_enabled = false;
         self.find_next_special();
+        self.begin_races();
     }
 
     /// The decisions this execution was to follow.
@@ -494,6 +508,9 @@ impl World {
         if self.twins {
             applied = self.note_first(op.kind, step, applied);
         }
+        if let Some(races) = &mut self.races {
+            races.step(self.current, moment, &op, &applied);
+        }
         // Field by field in its place: built on the stack and copied from there, it would stall on
         // its own small stores.
         self.trace.events.push(Event::of(id));
@@ -520,6 +537,9 @@ impl World {
             self.threads[self.current].sleeps_after_end += 1;
         }
         self.announce_change(step);
+        if let Some(misuse) = self.objects.misuse() {
+            super::misuse::end(self, misuse);
+        }
         if let Some(guide) = self.guide {
             // SAFETY: as in `ask`.
             unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };

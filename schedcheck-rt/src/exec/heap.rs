@@ -10,6 +10,7 @@
 //! of other threads fell in between: equivalent schedules get the same addresses.
 
 use super::active;
+use crate::races::{HeapLayout, Touch};
 
 /// A return address that counts as inside the test binary.
 pub(crate) const INSIDE: usize = usize::MAX;
@@ -25,6 +26,9 @@ const HEADER: usize = 16;
 /// Blocks of up to this many bytes have a class for every multiple of 16.
 const SMALL: usize = 1024;
 const CLASSES: usize = SMALL / 16 + 1 + 48;
+
+/// Where the heaps of executions are.
+pub(crate) const LAYOUT: HeapLayout = HeapLayout { start: BASE, region: REGION, regions: REGIONS };
 
 unsafe extern "C" {
     static __executable_start: u8;
@@ -47,20 +51,47 @@ struct Region {
     generation: u32,
     /// First byte never used in this execution, from the region's start.
     fresh: usize,
-    /// Most recently freed block of each class, 0 for none; each holds the address of the next.
+    /// First of the freed blocks of each class, 0 for none; each holds the address of the next.
     free: [usize; CLASSES],
+    /// The order of reuse, if freed blocks have to wait.
+    line: Option<Box<Line>>,
 }
+
+/// Freed blocks that wait in line, the oldest first: those who still use a block are to find it freed, not taken for
+/// something else.
+#[derive(Clone)]
+struct Line {
+    last: [usize; CLASSES],
+    length: [usize; CLASSES],
+}
+
+/// How many blocks of a class wait.
+const WAITING: usize = 32;
 
 /// All regions.
 pub(crate) struct Heap {
     regions: Vec<Region>,
     generation: u32,
     unavailable: bool,
+    /// Freed blocks are not reused at once.
+    delays_reuse: bool,
+}
+
+/// Memory for user code.
+struct Block {
+    start: *mut u8,
+    /// It was allocated and freed before, in this execution.
+    had_a_life: bool,
 }
 
 impl Heap {
     pub(crate) fn new() -> Heap {
-        Heap { regions: Vec::new(), generation: 1, unavailable: false }
+        Heap { regions: Vec::new(), generation: 1, unavailable: false, delays_reuse: false }
+    }
+
+    /// From now on freed blocks are not reused at once.
+    pub(crate) fn delay_reuse(&mut self) {
+        self.delays_reuse = true;
     }
 
     /// Drops everything.
@@ -70,9 +101,10 @@ impl Heap {
 
     fn region(&mut self, thread: usize) -> Option<&mut Region> {
         if self.regions.len() <= thread {
-            let empty = Region { mapped: false, generation: 0, fresh: 0, free: [0; CLASSES] };
+            let empty = Region { mapped: false, generation: 0, fresh: 0, free: [0; CLASSES], line: None };
             self.regions.resize(thread + 1, empty);
         }
+        let delays = self.delays_reuse;
         let region = &mut self.regions[thread];
         if !region.mapped {
             if !map(BASE + thread * REGION) {
@@ -86,11 +118,15 @@ impl Heap {
             // Threads start at different cache sets.
             region.fresh = 64 * (thread % 64);
             region.free = [0; CLASSES];
+            if delays {
+                let new = || Box::new(Line { last: [0; CLASSES], length: [0; CLASSES] });
+                region.line.get_or_insert_with(new).length = [0; CLASSES];
+            }
         }
         Some(region)
     }
 
-    fn allocate(&mut self, thread: usize, size: usize, align: usize) -> Option<*mut u8> {
+    fn allocate(&mut self, thread: usize, size: usize, align: usize) -> Option<Block> {
         if thread >= REGIONS || self.unavailable || size > REGION / 4 {
             return None;
         }
@@ -98,10 +134,14 @@ impl Heap {
         let base = BASE + thread * REGION;
         let region = self.region(thread)?;
         let free = region.free[class];
-        if free != 0 && align <= 16 {
+        let waited = region.line.as_ref().is_none_or(|line| line.length[class] > WAITING);
+        if free != 0 && align <= 16 && waited {
             // SAFETY: a block of this heap, freed in this execution and not handed out since.
             region.free[class] = unsafe { (free as *const usize).read() };
-            return Some(free as *mut u8);
+            if let Some(line) = &mut region.line {
+                line.length[class] -= 1;
+            }
+            return Some(Block { start: free as *mut u8, had_a_life: true });
         }
         let block = (base + region.fresh + HEADER).next_multiple_of(align);
         let end = block + size_of_class(class);
@@ -113,7 +153,7 @@ impl Heap {
         unsafe {
             header_of(block).write(Header { size: size_of_class(class), class });
         }
-        Some(block as *mut u8)
+        Some(Block { start: block as *mut u8, had_a_life: false })
     }
 
     /// A static of a process whose statics are not put back may hold a block of an earlier
@@ -134,8 +174,21 @@ impl Heap {
         // SAFETY: the caller frees a block of this heap: it has a header, and room for an address.
         unsafe {
             let class = (*header_of(block)).class;
-            (block as *mut usize).write(region.free[class]);
-            region.free[class] = block;
+            match &mut region.line {
+                None => {
+                    (block as *mut usize).write(region.free[class]);
+                    region.free[class] = block;
+                }
+                Some(line) => {
+                    (block as *mut usize).write(0);
+                    match line.length[class] {
+                        0 => region.free[class] = block,
+                        _ => (line.last[class] as *mut usize).write(block),
+                    }
+                    line.last[class] = block;
+                    line.length[class] += 1;
+                }
+            }
         }
     }
 }
@@ -194,14 +247,25 @@ pub(crate) fn allocate(size: usize, align: usize, caller: usize) -> Option<*mut 
     let thread = usize::from(world.threads[world.running].id.0);
     world.in_user = false;
     let block = world.heap.allocate(thread, size, align);
+    if let (Some(block), Some(races)) = (&block, &mut world.races)
+        && block.had_a_life
+    {
+        // All of it was freed, not only as much as is asked for now.
+        races.allocated(block.start.addr(), size_of_class(class_of(size)));
+    }
     world.in_user = true;
-    block
+    block.map(|block| block.start)
 }
 
 /// Gives a block of the heap back.
 pub(crate) fn free(block: *mut u8) {
     // After its execution a block is gone with the heap.
     let Some(active) = active() else { return };
+    if active.world().heap.is_of_this_execution(block.addr())
+        && let Some(size) = size_of_block(block)
+    {
+        active.touch(block.addr(), size, Touch::Free, 0);
+    }
     let world = active.world();
     let thread = usize::from(world.threads[world.running].id.0);
     let before = std::mem::replace(&mut world.in_user, false);
@@ -239,16 +303,35 @@ mod tests {
     }
 
     #[test]
+    fn blocks_that_wait_are_reused_in_order() {
+        let mut heap = Heap::new();
+        heap.delay_reuse();
+        for _ in 0..2 {
+            let mut freed = Vec::new();
+            for _ in 0..=WAITING {
+                let block = heap.allocate(50, 48, 16).unwrap();
+                assert!(!block.had_a_life);
+                freed.push(block.start);
+            }
+            freed.iter().for_each(|block| heap.free(50, block.addr()));
+            let reused = heap.allocate(50, 48, 16).unwrap();
+            assert_eq!((reused.start, reused.had_a_life), (freed[0], true));
+            assert!(!heap.allocate(50, 48, 16).unwrap().had_a_life, "the others wait");
+            heap.reset();
+        }
+    }
+
+    #[test]
     fn a_thread_gets_back_what_it_freed_and_the_same_addresses_after_a_reset() {
         let mut heap = Heap::new();
         let addresses = |heap: &mut Heap| {
-            let first = heap.allocate(40, 100, 16).unwrap();
-            let aligned = heap.allocate(40, 100, 4096).unwrap();
+            let first = heap.allocate(40, 100, 16).unwrap().start;
+            let aligned = heap.allocate(40, 100, 4096).unwrap().start;
             assert_eq!(aligned.addr() % 4096, 0);
             heap.free(41, first.addr());
-            let fresh = heap.allocate(40, 100, 16).unwrap();
+            let fresh = heap.allocate(40, 100, 16).unwrap().start;
             assert_ne!(fresh, first, "freed by another thread");
-            let reused = heap.allocate(41, 100, 16).unwrap();
+            let reused = heap.allocate(41, 100, 16).unwrap().start;
             assert_eq!(reused, first, "reused by the thread that freed it");
             [first, aligned, fresh]
         };

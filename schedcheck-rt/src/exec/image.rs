@@ -32,6 +32,8 @@ impl Range {
 /// The first state of the program's own data.
 pub(crate) struct Image {
     ranges: Vec<Range>,
+    /// How many of them, from the first, are statics: the others belong to one thread.
+    statics: usize,
 }
 
 /// Where the program's data lies.
@@ -55,10 +57,16 @@ impl Image {
                 ranges.push(Range::new(start, end - start));
             }
         }
+        let statics = ranges.len();
         if let Some(block) = layout.thread_local {
             ranges.push(Range::new(block.start(), block.size));
         }
-        Image { ranges }
+        Image { ranges, statics }
+    }
+
+    /// Where the statics are: first addresses and lengths.
+    pub(crate) fn statics(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.ranges[..self.statics].iter().map(|range| (range.start.addr(), range.first.len()))
     }
 
     /// Puts the first state back.

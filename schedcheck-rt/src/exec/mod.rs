@@ -5,14 +5,17 @@
 
 mod addresses;
 mod baton;
+mod call_stack;
 mod controller;
 mod coroutine;
+mod data_race;
 mod deadlock;
 mod debug;
 mod futex;
 pub(crate) mod heap;
 mod image;
 mod intentions;
+mod misuse;
 mod os_thread;
 pub mod outcome;
 mod panics;
@@ -108,6 +111,9 @@ impl Active {
             self.suspend();
         }
         let applied = self.world().execute();
+        if self.world().over {
+            self.suspend();
+        }
         self.world().in_user = true;
         applied
     }
@@ -218,6 +224,9 @@ impl Active {
             let spawned_by = world.trace.events.len() as u32 - 1;
             let slot = world.add_thread(name, body, site);
             world.threads[slot].op.arg = spawned_by;
+            if let Some(races) = &mut world.races {
+                races.spawned(world.current, slot);
+            }
             slot
         })
     }

@@ -21,6 +21,8 @@ pub enum Outcome {
         /// How many steps it had taken.
         steps: u32,
     },
+    /// Two accesses to the same memory that nothing orders, or one to memory that is gone.
+    DataRace(DataRace),
     /// A primitive was used in a way it forbids.
     Misuse(String),
     /// The plan asked for something that was not possible.
@@ -40,6 +42,34 @@ pub struct PanicReport {
     pub location: Option<(String, u32, u32)>,
     /// Panics of other threads before it, which may be its cause: who, what, where.
     pub earlier: Vec<String>,
+}
+
+/// A data race, or an access to memory that was freed.
+#[derive(Clone, Debug)]
+pub struct DataRace {
+    /// What happened, in a sentence.
+    pub message: String,
+    /// What would have ordered the two accesses.
+    pub remedy: String,
+    /// The two accesses, in the order in which they were executed.
+    pub accesses: [RacyAccess; 2],
+}
+
+/// One of the two accesses of a race.
+#[derive(Clone, Debug)]
+pub struct RacyAccess {
+    /// Position of its thread in the execution.
+    pub thread: usize,
+    /// What it does: `read`, `write`, `atomic read`, `atomic write` or `free`.
+    pub action: &'static str,
+    /// How many bytes.
+    pub size: usize,
+    /// The last step of its thread before it, or the step that it is.
+    pub step: Option<u32>,
+    /// Where in the user's code, if that is known.
+    pub place: Option<(String, u32, u32)>,
+    /// Its calls, innermost first, as `function at file:line:column`.
+    pub stack: Vec<String>,
 }
 
 /// Nothing can run, and not everything has ended.
@@ -75,6 +105,7 @@ impl Outcome {
             Outcome::Panicked(_) | Outcome::ExpectationMissed(_) => "panic",
             Outcome::Deadlock(_) => "deadlock",
             Outcome::Livelock { .. } => "livelock",
+            Outcome::DataRace(_) => "data-race",
             Outcome::Misuse(_) => "misuse",
             Outcome::Diverged(_) => "nondeterminism",
             Outcome::Crash(_) => "crash",

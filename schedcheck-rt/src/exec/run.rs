@@ -8,8 +8,9 @@ use super::switch::{Backend, Birth, Carried, Resumed};
 use super::thread_locals::StdWords;
 use super::threads::Body;
 use super::view::{self, View};
-use super::{Active, EXPLORING, WORLD, panics};
+use super::{Active, EXPLORING, WORLD, data_race, panics};
 use crate::model::{Kind, Op};
+use crate::races::Detector;
 use crate::search::step::{End, Guide, Model, Places, Plan, ThreadId, Trace};
 use corosensei::stack::Stack;
 use std::cell::Cell;
@@ -76,7 +77,17 @@ impl Execution {
         crate::intercept::prepare();
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         self.find_std_words();
-        self.world.image = Some(Image::take());
+        let image = Image::take();
+        if let Some(races) = &mut self.world.races {
+            image.statics().for_each(|(start, length)| races.watch(start, length));
+        }
+        self.world.image = Some(image);
+    }
+
+    /// From now on executions end with the first data race. To be called before the process is taken over.
+    pub fn detect_races(&mut self) {
+        self.world.races = Some(Box::new(Detector::new(super::heap::LAYOUT)));
+        self.world.heap.delay_reuse();
     }
 
     /// From now on every thread of the test runs on a thread of the system of its own, which has
@@ -168,6 +179,10 @@ impl Execution {
         WORLD.set(world);
         hand_turns_on(Active(world));
         WORLD.set(std::ptr::null_mut());
+        if let Some(race) = self.world.race.take() {
+            let race = data_race::describe(&self.world, race, self.keep_views);
+            self.world.outcome = Some(Outcome::DataRace(race));
+        }
         let judged = judge(&self.world, self.test, returned.take());
         self.world.outcome.get_or_insert(Outcome::Passed);
         if let (Some(Outcome::Passed), Some(worse)) = (&self.world.outcome, judged) {
@@ -263,6 +278,10 @@ fn started(world: &mut World, slot: Slot, body: Body) -> Carried {
     let thread = &mut world.threads[slot];
     let stack = world.stacks.take(usize::from(thread.id.0));
     thread.stack_base = stack.base().get();
+    if let Some(races) = &mut world.races {
+        let limit = stack.limit().get();
+        races.run_on(slot, limit, stack.base().get() - limit);
+    }
     let birth = Birth {
         stack,
         name: thread.name.as_deref(),

@@ -9,11 +9,13 @@
 //! | `clock_gettime` | `Instant` and `SystemTime` read virtual time |
 //! | `getrandom` | hash maps iterate in the same order in every process |
 //! | `syscall` | threads that block in a futex block in the model |
-//! | `__tsan_*` | atomic operations inside generic std code (`Arc`) that is compiled into user crates |
+//! | `__tsan_atomic*` | atomic operations inside generic std code (`Arc`) that is compiled into user crates |
+//! | other `__tsan_*` | plain memory accesses, for data races |
 
 mod alloc;
 mod clock;
 mod futex;
+mod memory;
 mod random;
 mod refcount;
 
@@ -29,5 +31,6 @@ pub(crate) fn prepare() {
         random::getrandom as *const (),
         futex::syscall as *const (),
         refcount::__tsan_init as *const (),
+        memory::__tsan_read1 as *const (),
     ]);
 }

@@ -8,8 +8,9 @@
 //! `get_mut` and `upgrade` observe the count. A clone needs a reference that its thread holds, so
 //! no other thread's drop can be the last one at that moment: swapping the two changes neither.
 
-use crate::exec::active;
+use crate::exec::{Active, active};
 use crate::model::{Kind, Site};
+use crate::races::{Atomic, Order};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -18,34 +19,60 @@ fn unknown_site() -> Site {
     Location::caller()
 }
 
+/// An operation of user code inside an execution, whose turn has come; nothing for any other.
+struct Step {
+    active: Option<Active>,
+    kind: Kind,
+    memory: (usize, usize),
+}
+
 /// Announces an operation if user code inside an execution does it.
 #[inline]
-fn step(kind: Kind, address: usize) -> bool {
-    match active() {
-        Some(active) if active.in_user() => {
-            active.memory(kind, address, unknown_site());
-            true
+fn step<T>(kind: Kind, cell: &T) -> Step {
+    let active = active().filter(Active::in_user);
+    let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
+    if let Some(active) = active {
+        active.memory(kind, memory.0, unknown_site());
+    }
+    Step { active, kind, memory }
+}
+
+impl Step {
+    /// It was done and found `before`; it left `after`, or only looked.
+    fn found(&self, before: u64, after: Option<u64>, order: i32) {
+        if let Some(active) = self.active {
+            active.executed_on(before, after);
+            self.order(after.is_some(), order);
         }
-        _ => false,
     }
-}
 
-/// Notes what the operation just done found, and whether it wrote.
-fn found(controlled: bool, before: u64, after: Option<u64>) {
-    if controlled && let Some(active) = active() {
-        active.executed_on(before, after);
+    /// It was a compare-exchange.
+    fn compared(&self, before: u64, expected: u64, after: Option<u64>, order: i32) {
+        if let Some(active) = self.active {
+            active.executed_cas(before, expected, after);
+            self.order(after.is_some(), order);
+        }
     }
-}
 
-fn compared(controlled: bool, before: u64, expected: u64, after: Option<u64>) {
-    if controlled && let Some(active) = active() {
-        active.executed_cas(before, expected, after);
+    /// It changed a count; `last`: nobody is left.
+    fn counted(&self, last: bool, order: i32) {
+        if let Some(active) = self.active {
+            if last {
+                active.executed_as_write();
+            }
+            self.order(true, order);
+        }
     }
-}
 
-fn executed_as_write(controlled: bool) {
-    if controlled && let Some(active) = active() {
-        active.executed_as_write();
+    fn order(&self, wrote: bool, order: i32) {
+        let atomic = match self.kind {
+            _ if !wrote => Atomic::Load,
+            Kind::Store => Atomic::Store,
+            _ => Atomic::ReadModifyWrite,
+        };
+        if let Some(active) = self.active {
+            active.atomic(self.memory, atomic, Order::of_number(order));
+        }
     }
 }
 
@@ -53,9 +80,13 @@ fn executed_as_write(controlled: bool) {
 #[unsafe(no_mangle)]
 pub(super) extern "C" fn __tsan_init() {}
 
-/// Sequentially consistent executions need no fences.
+/// Sequentially consistent executions need no fences, but memory accesses are ordered by them. No step: what
+/// it does concerns its own thread.
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic_thread_fence(_order: i32) {
+extern "C" fn __tsan_atomic_thread_fence(order: i32) {
+    if let Some(active) = active().filter(Active::in_user) {
+        active.fence(Order::of_number(order));
+    }
     fence(Ordering::SeqCst);
 }
 
@@ -69,55 +100,62 @@ macro_rules! width {
         $strong:ident $weak:ident $val:ident $( $rmw:ident = $method:ident ),*
     ) => {
         #[unsafe(no_mangle)]
-        extern "C" fn $load(cell: &$atomic, _order: i32) -> $value {
-            let controlled = step(Kind::Load, std::ptr::from_ref(cell).addr());
+        extern "C" fn $load(cell: &$atomic, order: i32) -> $value {
+            let step = step(Kind::Load, cell);
             let value = cell.load(Ordering::SeqCst);
-            found(controlled, value.into(), None);
+            step.found(value.into(), None, order);
             value
         }
 
         #[unsafe(no_mangle)]
-        extern "C" fn $store(cell: &$atomic, value: $value, _order: i32) {
-            let controlled = step(Kind::Store, std::ptr::from_ref(cell).addr());
+        extern "C" fn $store(cell: &$atomic, value: $value, order: i32) {
+            let step = step(Kind::Store, cell);
             let before = cell.swap(value, Ordering::SeqCst);
-            found(controlled, before.into(), Some(cell.load(Ordering::SeqCst).into()));
+            step.found(before.into(), Some(value.into()), order);
         }
 
         #[unsafe(no_mangle)]
-        extern "C" fn $exchange(cell: &$atomic, value: $value, _order: i32) -> $value {
-            let controlled = step(Kind::ReadModifyWrite, std::ptr::from_ref(cell).addr());
+        extern "C" fn $exchange(cell: &$atomic, value: $value, order: i32) -> $value {
+            let step = step(Kind::ReadModifyWrite, cell);
             let before = cell.swap(value, Ordering::SeqCst);
-            found(controlled, before.into(), Some(cell.load(Ordering::SeqCst).into()));
+            step.found(before.into(), Some(value.into()), order);
             before
         }
 
         #[unsafe(no_mangle)]
-        extern "C" fn $add(cell: &$atomic, value: $value, _order: i32) -> $value {
+        extern "C" fn $add(cell: &$atomic, value: $value, order: i32) -> $value {
             let kind = if value == 1 { Kind::CountUp } else { Kind::ReadModifyWrite };
-            step(kind, std::ptr::from_ref(cell).addr());
-            cell.fetch_add(value, Ordering::SeqCst)
-        }
-
-        #[unsafe(no_mangle)]
-        extern "C" fn $sub(cell: &$atomic, value: $value, _order: i32) -> $value {
-            let counts = value == 1;
-            let kind = if counts { Kind::CountDown } else { Kind::ReadModifyWrite };
-            let controlled = step(kind, std::ptr::from_ref(cell).addr());
-            let before = cell.fetch_sub(value, Ordering::SeqCst);
-            executed_as_write(controlled && counts && before == 1);
+            let step = step(kind, cell);
+            let before = cell.fetch_add(value, Ordering::SeqCst);
+            step.counted(false, order);
             before
         }
 
         #[unsafe(no_mangle)]
-        extern "C" fn $strong(cell: &$atomic, expected: &mut $value, new: $value, _s: i32, _f: i32) -> i32 {
-            let controlled = step(Kind::CompareExchange, std::ptr::from_ref(cell).addr());
+        extern "C" fn $sub(cell: &$atomic, value: $value, order: i32) -> $value {
+            let counts = value == 1;
+            let step = step(if counts { Kind::CountDown } else { Kind::ReadModifyWrite }, cell);
+            let before = cell.fetch_sub(value, Ordering::SeqCst);
+            step.counted(counts && before == 1, order);
+            before
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn $strong(
+            cell: &$atomic,
+            expected: &mut $value,
+            new: $value,
+            success: i32,
+            failure: i32,
+        ) -> i32 {
+            let step = step(Kind::CompareExchange, cell);
             match cell.compare_exchange(*expected, new, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(before) => {
-                    compared(controlled, before.into(), before.into(), Some(new.into()));
+                    step.compared(before.into(), before.into(), Some(new.into()), success);
                     1
                 }
                 Err(before) => {
-                    compared(controlled, before.into(), (*expected).into(), None);
+                    step.compared(before.into(), (*expected).into(), None, failure);
                     *expected = before;
                     0
                 }
@@ -138,10 +176,10 @@ macro_rules! width {
 
         $(
             #[unsafe(no_mangle)]
-            extern "C" fn $rmw(cell: &$atomic, value: $value, _order: i32) -> $value {
-                let controlled = step(Kind::ReadModifyWrite, std::ptr::from_ref(cell).addr());
+            extern "C" fn $rmw(cell: &$atomic, value: $value, order: i32) -> $value {
+                let step = step(Kind::ReadModifyWrite, cell);
                 let before = cell.$method(value, Ordering::SeqCst);
-                found(controlled, before.into(), Some(cell.load(Ordering::SeqCst).into()));
+                step.found(before.into(), Some(cell.load(Ordering::SeqCst).into()), order);
                 before
             }
         )*

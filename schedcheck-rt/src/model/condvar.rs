@@ -7,7 +7,9 @@
 //! condvar, so its wake is ordered after the notification and independent of everything else.
 
 use super::{Applied, Kind, Moment, Op, Ready};
-use crate::search::step::{Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ReadsWhen, StepIndex, ThreadId};
+use crate::search::step::{
+    Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId,
+};
 
 /// Answers of a wake: why it happened.
 pub(crate) const WOKEN: u32 = 0;
@@ -21,12 +23,19 @@ pub struct Condvar {
     woken: Vec<(ThreadId, StepIndex)>,
     /// Number of notifications that found nobody, for telling lost wake-ups from lock cycles.
     unheard: u32,
+    /// The mutex it goes with, once somebody has waited.
+    mutex: Option<ObjectId>,
 }
 
 impl Condvar {
     /// Notifications that found no waiter.
     pub fn unheard(&self) -> u32 {
         self.unheard
+    }
+
+    /// The mutex that those who wait give up.
+    pub(super) fn mutex(&self) -> Option<ObjectId> {
+        self.mutex
     }
 
     fn costly(op: &Op) -> BudgetKinds {
@@ -52,6 +61,7 @@ impl Condvar {
         self.waiters.clear();
         self.woken.clear();
         self.unheard = 0;
+        self.mutex = None;
     }
 
     pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
@@ -65,6 +75,9 @@ impl Condvar {
     fn change(&mut self, moment: Moment, op: &Op) -> Applied {
         match op.kind {
             Kind::CondvarEnqueue | Kind::FutexWait => {
+                if op.kind == Kind::CondvarEnqueue {
+                    self.mutex = Some(ObjectId(op.arg));
+                }
                 self.waiters.push(moment.thread);
                 Applied::access(op.object, Mode::Write)
             }

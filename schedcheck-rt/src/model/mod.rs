@@ -9,6 +9,7 @@
 mod barrier;
 mod channel;
 mod condvar;
+mod misuse;
 mod mutex;
 mod once;
 mod op;
@@ -16,8 +17,11 @@ mod park;
 mod rwlock;
 
 pub(crate) use barrier::LEADER;
-pub(crate) use channel::{DISCONNECTED, GAVE_UP, NOT_NOW, UNBOUNDED, pending_accesses as channel_accesses};
+pub(crate) use channel::{
+    DISCONNECTED, GAVE_UP, NOT_NOW, PASSED_ON, UNBOUNDED, pending_accesses as channel_accesses,
+};
 pub(crate) use condvar::TIMED_OUT;
+pub use misuse::Misuse;
 pub(crate) use mutex::WOULD_BLOCK;
 pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED, pending_accesses as once_accesses};
 pub use op::{Kind, Op, Site};
@@ -299,12 +303,21 @@ pub struct Objects {
     states: Vec<State>,
     /// Who holds which reader-writer lock for reading, one entry per guard.
     read_guards: Vec<(ThreadId, ObjectId)>,
+    /// The last operation broke a rule of its primitive.
+    misuse: Option<Misuse>,
 }
 
 impl Objects {
     /// The next execution starts.
     pub fn begin(&mut self) {
         self.read_guards.clear();
+        self.misuse = None;
+    }
+
+    /// The rule that an operation of this execution has broken.
+    #[inline]
+    pub fn misuse(&self) -> Option<Misuse> {
+        self.misuse
     }
 
     /// A number for a new object, in its first state.
@@ -487,6 +500,13 @@ impl Objects {
     fn change(&mut self, moment: Moment, op: &Op) -> Applied {
         if !self.read_guards.is_empty() {
             self.note_read_guards(moment.thread, op);
+        }
+        if op.kind.has_rules() {
+            self.misuse = misuse::of(moment.thread, op, self.state(op.object));
+            if self.misuse.is_some() {
+                // Nothing follows, and the state machines know only what is allowed.
+                return Applied::access(op.object, Mode::Write);
+            }
         }
         match op.kind {
             Kind::Begin => Applied::LOCAL.enabled_by(op.arg),

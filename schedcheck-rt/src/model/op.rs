@@ -178,6 +178,14 @@ impl Kind {
         }
     }
 
+    /// Whether it is forbidden in some states (see `misuse.rs`).
+    pub(crate) const fn has_rules(self) -> bool {
+        matches!(
+            self,
+            Kind::Unlock | Kind::ReadUnlock | Kind::WriteUnlock | Kind::Downgrade | Kind::CondvarEnqueue
+        )
+    }
+
     /// Whether it lets time pass until something happens elsewhere.
     pub const fn waits(self) -> bool {
         matches!(

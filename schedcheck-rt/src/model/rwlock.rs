@@ -87,6 +87,16 @@ impl RwLock {
         self.writer.or_else(|| self.readers.first().copied())
     }
 
+    /// The thread that holds it for writing.
+    pub(super) fn writer(&self) -> Option<ThreadId> {
+        self.writer
+    }
+
+    /// Whether `reader` holds it for reading.
+    pub(super) fn is_shared_by(&self, reader: ThreadId) -> bool {
+        self.readers.contains(&reader)
+    }
+
     /// Free, shared by so many, or held exclusively.
     pub(super) fn summary(&self) -> u64 {
         if self.writer.is_some() { HELD_BY_WRITER } else { self.readers.len() as u64 }
@@ -117,7 +127,7 @@ impl RwLock {
         let queue = queue(op.object);
         match op.kind {
             Kind::ReadLock => self.read(moment, op.object),
-            Kind::ReadLockInLine if self.holds(moment.thread) => {
+            Kind::ReadLockInLine if self.is_shared_by(moment.thread) => {
                 self.readers.push(moment.thread);
                 Applied::access(queue, Mode::Read)
             }
@@ -129,7 +139,7 @@ impl RwLock {
             Kind::ReadUnlock => {
                 let held = self.readers.iter().position(|reader| *reader == moment.thread);
                 self.readers.swap_remove(held.expect("only holders release"));
-                if self.holds(moment.thread) {
+                if self.is_shared_by(moment.thread) {
                     return Applied::LOCAL;
                 }
                 Applied::access(op.object, Mode::ReleaseShared)
@@ -165,12 +175,8 @@ impl RwLock {
         }
     }
 
-    fn holds(&self, reader: ThreadId) -> bool {
-        self.readers.contains(&reader)
-    }
-
     fn read(&mut self, moment: Moment, lock: ObjectId) -> Applied {
-        let nested = self.holds(moment.thread);
+        let nested = self.is_shared_by(moment.thread);
         let acquired = if nested { Applied::LOCAL } else { Applied::access(lock, Mode::AcquireShared) };
         if moment.alt == HELD_BACK {
             // Takes nothing, but is possible only where the lock could be taken: ordered alike.
@@ -183,7 +189,7 @@ impl RwLock {
     }
 
     fn try_read(&mut self, moment: Moment, op: &Op, queue: ObjectId) -> Applied {
-        let nested = self.holds(moment.thread);
+        let nested = self.is_shared_by(moment.thread);
         let seen = |mode| match nested {
             true => Applied::access(queue, Mode::Read),
             false => looking(Applied::access(op.object, mode), queue),

@@ -25,7 +25,7 @@ use super::wakeup::{Inserter, Source};
 #[derive(Debug)]
 pub(super) struct Backtrack {
     tree: Tree,
-    fringe: Fringe<LineId>,
+    fringe: Fringe,
     current: LineId,
     path: Vec<LineId>,
     plan: Plan,
@@ -96,8 +96,7 @@ impl Backtrack {
                     || self
                         .tree
                         .children_at(point.line, reversal.at)
-                        .iter()
-                        .any(|&child| self.tree.chained(child, reversal.at).choice() == choice)
+                        .any(|child| self.tree.chained(child, reversal.at).choice() == choice)
             };
             if as_classic {
                 self.wanted.retain(|&choice| !known(choice));
@@ -129,17 +128,18 @@ impl Backtrack {
         let pending = if pending.is_empty() { &trace.pending } else { pending };
         let next = pending.iter().find(|pending| pending.thread == choice.thread);
         let accesses = next.map_or([Access::NONE; 2], |pending| pending.accesses);
-        let chain = [Edge::new(choice, &accesses)];
-        let line = self.tree.branch(point.line, step, step + 1, point.own, &chain, &[]);
         let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
         let preempts = running.is_some_and(|running| {
             running != choice.thread && pending.iter().any(|p| p.thread == running && p.enabled && !p.yields)
         });
+        let preemptions = self.preemptions[step as usize] + u32::from(preempts);
+        let edge = Edge::new(choice, &accesses);
+        let line = self.tree.twig((point.line, step), point.own, edge, preemptions);
         let candidate = Candidate {
             trace,
             step,
             choice,
-            preemptions: self.preemptions[step as usize] + u32::from(preempts),
+            preemptions,
             redundant: false,
             conservative: choice != reversal.choice,
             asleep: false,
@@ -161,7 +161,7 @@ impl Backtrack {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.tree.bytes() + self.fringe.len() * size_of::<LineId>()
+        self.tree.bytes() + self.fringe.bytes()
     }
 }
 

@@ -51,8 +51,8 @@ pub struct Stats {
     pub peak_pending: usize,
     /// Bytes that the tree of pending executions takes now.
     pub bytes: usize,
-    /// Most bytes the search took at any time: the tree of pending executions, and 9 for each class
-    /// it has counted.
+    /// Most bytes that the tree of pending executions took at any time. Counting classes takes 9
+    /// for each on top.
     pub peak_bytes: usize,
     /// Random runs among the executions.
     pub random: u64,
@@ -151,7 +151,6 @@ impl Search {
         let new_trace = whole && self.seen.insert(signature);
         self.stats.traces += u64::from(new_trace);
         let (pending, bytes) = self.size();
-        let bytes = bytes + self.levels.bytes() + self.seen.capacity() * (size_of::<u64>() + 1);
         self.stats.peak_pending = self.stats.peak_pending.max(pending);
         self.stats.peak_bytes = self.stats.peak_bytes.max(bytes);
         Learned { signature, new_trace, differs_at }

@@ -41,14 +41,11 @@ use super::tree::{Edge, LineId, ROOT, Tree};
 use super::wakeup::Source;
 use rustc_hash::FxHashMap;
 
-/// A pending execution and its preemptions.
-type Item = (LineId, u32);
-
 /// The state of the search.
 #[derive(Debug)]
 pub(super) struct Enumerate {
     tree: Tree,
-    fringe: Fringe<Item>,
+    fringe: Fringe,
     current: LineId,
     path: Vec<LineId>,
     plan: Plan,
@@ -68,7 +65,7 @@ pub(super) struct Enumerate {
 impl Enumerate {
     pub(super) fn new() -> Self {
         let mut fringe = Fringe::new();
-        fringe.push([0; 4], (ROOT, 0));
+        fringe.push([0; 4], ROOT);
         let mut progress = Progress::default();
         progress.queue(0);
         Enumerate {
@@ -89,9 +86,9 @@ impl Enumerate {
     }
 
     pub(super) fn next(&mut self) -> Option<(&Plan, &mut dyn Guide)> {
-        let (line, preemptions) = self.fringe.pop()?;
+        let line = self.fringe.pop()?;
         self.current = line;
-        self.progress.start(preemptions);
+        self.progress.start(self.tree.preemptions(line));
         self.tree.path(line, &mut self.path);
         self.tree.plan(&self.path, &mut self.plan);
         // The recorder wants to see every step.
@@ -202,8 +199,8 @@ impl Enumerate {
         let (path, history) = (&self.path, &self.history);
         let source = Source { trace, history, path, budget: options.budget, spinners: &[] };
         let point = Point::at(&self.tree, source, step);
-        let chain = [Edge::new(choice, &accesses)];
-        let line = self.tree.branch(point.line, step, step + 1, point.own, &chain, &[]);
+        let edge = Edge::new(choice, &accesses);
+        let line = self.tree.twig((point.line, step), point.own, edge, preemptions);
         let candidate = Candidate {
             trace,
             step,
@@ -214,7 +211,7 @@ impl Enumerate {
             asleep: preempts && self.recorder.asleep(step, choice.thread),
         };
         let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
-        self.fringe.push(rank, (line, preemptions));
+        self.fringe.push(rank, line);
         self.progress.queue(preemptions);
     }
 
@@ -228,7 +225,7 @@ impl Enumerate {
 
     pub(super) fn bytes(&self) -> usize {
         self.tree.bytes()
-            + self.fringe.len() * size_of::<Item>()
+            + self.fringe.bytes()
             + self.expanded.capacity() * size_of::<(u64, Option<ThreadId>, u32)>()
     }
 }

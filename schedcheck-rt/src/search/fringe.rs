@@ -2,6 +2,7 @@
 //!
 //! Equal priorities therefore give depth-first search, which keeps the tree small.
 
+use super::lines::LineId;
 use std::collections::BTreeMap;
 
 /// Most priority functions one search can combine.
@@ -10,36 +11,51 @@ pub(super) const MAX_PRIORITIES: usize = 4;
 /// Ranks by each priority function in turn; smaller runs first.
 pub(super) type Rank = [i32; MAX_PRIORITIES];
 
-/// Pending items by rank.
+/// Pending executions by rank.
 #[derive(Debug)]
-pub(super) struct Fringe<T> {
-    bins: BTreeMap<Rank, Vec<T>>,
+pub(super) struct Fringe {
+    bins: BTreeMap<Rank, Vec<LineId>>,
     len: usize,
+    /// Places in all bins.
+    room: usize,
 }
 
-impl<T> Fringe<T> {
+impl Fringe {
     pub(super) fn new() -> Self {
-        Fringe { bins: BTreeMap::new(), len: 0 }
+        Fringe { bins: BTreeMap::new(), len: 0, room: 0 }
     }
 
-    pub(super) fn push(&mut self, rank: Rank, item: T) {
-        self.bins.entry(rank).or_default().push(item);
+    pub(super) fn push(&mut self, rank: Rank, line: LineId) {
+        let bin = self.bins.entry(rank).or_default();
+        self.room -= bin.capacity();
+        if bin.len() == bin.capacity() {
+            // By a quarter, not twofold: most of the memory is pending executions.
+            bin.reserve_exact(bin.len() / 4 + 1);
+        }
+        bin.push(line);
+        self.room += bin.capacity();
         self.len += 1;
     }
 
-    /// The item added last among those of the smallest rank.
-    pub(super) fn pop(&mut self) -> Option<T> {
+    /// The line added last among those of the smallest rank.
+    pub(super) fn pop(&mut self) -> Option<LineId> {
         let mut bin = self.bins.first_entry()?;
-        let item = bin.get_mut().pop();
+        let line = bin.get_mut().pop();
         if bin.get().is_empty() {
+            self.room -= bin.get().capacity();
             bin.remove();
         }
         self.len -= 1;
-        item
+        line
     }
 
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Bytes that it occupies.
+    pub(super) fn bytes(&self) -> usize {
+        self.room * size_of::<LineId>() + self.bins.len() * size_of::<(Rank, Vec<LineId>)>()
     }
 }
 
@@ -50,11 +66,11 @@ mod tests {
     #[test]
     fn smallest_rank_first_and_last_in_first_out_within() {
         let mut fringe = Fringe::new();
-        for (rank, item) in [(1, 'a'), (0, 'b'), (1, 'c'), (0, 'd')] {
-            fringe.push([rank, 0, 0, 0], item);
+        for (rank, line) in [(1, 10), (0, 11), (1, 12), (0, 13)] {
+            fringe.push([rank, 0, 0, 0], line);
         }
-        let order: String = std::iter::from_fn(|| fringe.pop()).collect();
-        assert_eq!(order, "dbca");
-        assert_eq!(fringe.len(), 0);
+        let order: Vec<LineId> = std::iter::from_fn(|| fringe.pop()).collect();
+        assert_eq!(order, [13, 11, 12, 10]);
+        assert_eq!((fringe.len(), fringe.bytes()), (0, 0));
     }
 }

@@ -1,6 +1,6 @@
 //! What must hold between executions; looked at in debug builds.
 
-use super::tree::{ROOT, Tree, cost};
+use super::tree::{LineId, ROOT, Tree};
 
 /// Trees larger than this are not looked at: it would take longer than the search.
 const LARGEST: usize = 300;
@@ -10,42 +10,40 @@ pub(super) fn check(tree: &Tree, queued: usize) -> Result<(), String> {
     if tree.len() > LARGEST {
         return Ok(());
     }
-    let (mut pending, mut bytes, mut seen) = (0, 0, 0);
+    let (mut pending, mut seen) = (0, 0);
     let mut open = vec![ROOT];
     while let Some(id) = open.pop() {
-        let line = &tree.lines[id as usize];
         seen += 1;
-        pending += usize::from(!line.executed);
-        bytes += cost(line);
-        let children = tree.children(id);
-        if !children.is_sorted_by_key(|&child| tree.start(child)) {
-            return Err(format!("children of line {id} are out of order"));
-        }
-        let live = children.iter().filter(|&&child| !tree.lines[child as usize].drained).count();
-        if live != line.extras.as_ref().map_or(0, |extras| extras.live) as usize {
-            return Err(format!("line {id} miscounts its live children"));
-        }
-        if line.drained && (live > 0 || !line.executed) {
-            return Err(format!("line {id} is drained but something below it is to run"));
-        }
-        let sleepers = line.extras.iter().flat_map(|extras| &extras.sleepers);
-        if sleepers
-            .clone()
-            .any(|sleeper| sleeper.until > line.free || tree.edges.get(sleeper.edge).optional())
-        {
-            return Err(format!("somebody still sleeps at the free root of line {id}"));
-        }
-        for &child in children {
-            let below = &tree.lines[child as usize];
-            if below.parent != id || id != ROOT && below.start <= line.start {
-                return Err(format!("line {child} does not hang where its parent {id} says"));
-            }
-            open.push(child);
-        }
+        pending += usize::from(!tree.is_executed(id));
+        check_line(tree, id)?;
+        open.extend(tree.children(id));
     }
-    if (pending, bytes, seen) != (queued, tree.line_bytes(), tree.len()) {
-        let kept = (queued, tree.line_bytes(), tree.len());
-        return Err(format!("pending, bytes, lines: counted {:?}, kept {kept:?}", (pending, bytes, seen)));
+    if (pending, seen) != (queued, tree.len()) {
+        let kept = (queued, tree.len());
+        return Err(format!("pending, lines: counted {:?}, kept {kept:?}", (pending, seen)));
+    }
+    Ok(())
+}
+
+fn check_line(tree: &Tree, id: LineId) -> Result<(), String> {
+    let starts = tree.children(id).map(|child| tree.start(child));
+    if !starts.clone().is_sorted_by(|earlier, later| earlier >= later) {
+        return Err(format!("branches of line {id} are out of order"));
+    }
+    let live = tree.children(id).any(|child| !tree.is_drained(child));
+    if tree.is_drained(id) && (live || !tree.is_executed(id)) {
+        return Err(format!("line {id} is drained but something below it is to run"));
+    }
+    if tree.sleepers_at(id, tree.free(id)).next().is_some() {
+        return Err(format!("somebody still sleeps at the free root of line {id}"));
+    }
+    if tree.sleepers_at(id, 0).any(|edge| edge.optional()) {
+        return Err(format!("a choice that need not be made sleeps in line {id}"));
+    }
+    for child in tree.children(id) {
+        if tree.parent(child) != id || id != ROOT && tree.start(child) <= tree.start(id) {
+            return Err(format!("line {child} does not hang where its parent {id} says"));
+        }
     }
     Ok(())
 }

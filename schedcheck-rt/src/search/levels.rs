@@ -83,9 +83,4 @@ impl Levels {
         self.search.learn(&mut self.options, trace);
         self.search.history.signature()
     }
-
-    /// Bytes that it takes.
-    pub(super) fn bytes(&self) -> usize {
-        self.search.bytes()
-    }
 }

@@ -12,6 +12,7 @@ mod fringe;
 pub mod history;
 mod invariants;
 mod levels;
+mod lines;
 mod optimal;
 pub mod options;
 pub mod priority;

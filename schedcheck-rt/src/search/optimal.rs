@@ -12,6 +12,12 @@
 //! claimed by a bounded search, where it is exact, and one goes along with this one
 //! ([`super::levels`]).
 //!
+//! **What executions share.** An execution repeats the one before it up to the step where their lines
+//! part. What was learnt from those steps is kept (clocks, races, and which of the races are covered
+//! by a branch of one step: [`super::quick`] says why that remains so), so learning costs as much as
+//! what is new. The steps themselves are compared: if they differ, something decides the test's
+//! behaviour that the model does not control, and no verdict about coverage would hold.
+//!
 //! **Executions that were stopped.** A plan that could not be followed to its end because it asks
 //! for an idle round is no execution ([`super::wakeup`]). One that stopped later, as its guide or
 //! an assumption of the test wanted, is learnt from like any other: the operations that were
@@ -36,7 +42,7 @@ use super::wakeup::{Inserter, Insertion, Source};
 #[derive(Debug)]
 pub(super) struct Optimal {
     tree: Tree,
-    fringe: Fringe<(LineId, u32)>,
+    fringe: Fringe,
     current: Option<LineId>,
     path: Vec<LineId>,
     /// The path and the steps of the execution learnt from last, if the next one repeats some.
@@ -65,7 +71,7 @@ pub(super) struct Optimal {
 impl Optimal {
     pub(super) fn new(seed: u64) -> Self {
         let mut fringe = Fringe::new();
-        fringe.push([0; 4], (ROOT, 0));
+        fringe.push([0; 4], ROOT);
         let mut progress = Progress::default();
         progress.queue(0);
         Optimal {
@@ -101,9 +107,9 @@ impl Optimal {
             self.plan.prefix = 0;
             return Some(Order { plan: &self.plan, guide: Some(&mut self.seeds) });
         }
-        let (line, preemptions) = self.fringe.pop()?;
+        let line = self.fringe.pop()?;
         self.systematic = self.systematic.saturating_add(1);
-        self.progress.start(preemptions);
+        self.progress.start(self.tree.preemptions(line));
         self.current = Some(line);
         self.tree.path(line, &mut self.path);
         self.shared = shared_steps(&self.tree, &self.last_path, &self.path);
@@ -159,8 +165,8 @@ impl Optimal {
             self.spinners.push(spinner);
             self.start_again();
         } else if self.tree.refuse(line, step) {
-            self.fringe.push([0; 4], (line, 0));
-            self.progress.queue(0);
+            self.fringe.push([0; 4], line);
+            self.progress.queue(self.tree.preemptions(line));
         } else {
             self.settle(line);
         }
@@ -169,7 +175,7 @@ impl Optimal {
     fn start_again(&mut self) {
         self.tree = Tree::new();
         self.fringe = Fringe::new();
-        self.fringe.push([0; 4], (ROOT, 0));
+        self.fringe.push([0; 4], ROOT);
         self.progress.forget_queue();
         self.progress.queue(0);
     }
@@ -239,7 +245,7 @@ impl Optimal {
                 asleep: false,
             };
             let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
-            self.fringe.push(rank, (branch.line, branch.preemptions));
+            self.fringe.push(rank, branch.line);
             self.progress.queue(branch.preemptions);
         }
     }
@@ -253,7 +259,7 @@ impl Optimal {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.tree.bytes() + self.fringe.len() * size_of::<(LineId, u32)>()
+        self.tree.bytes() + self.fringe.bytes()
     }
 }
 

@@ -45,9 +45,9 @@ pub(super) fn covered_at_once(tree: &Tree, source: Source<'_>, reversal: &Revers
     if place.own.as_ref().is_some_and(begins) {
         return true;
     }
-    let children = tree.children_at(place.line, place.step).iter();
-    let mut short = children.take_while(|&&child| tree.free(child) == place.step + 1);
-    short.any(|&child| {
+    let children = tree.children_at(place.line, place.step);
+    let mut short = children.take_while(|&child| tree.free(child) == place.step + 1);
+    short.any(|child| {
         let edge = tree.chained(child, place.step);
         begins(&edge) || edge.choice() == reversal.choice && directly(source, reversal, place)
     })
@@ -69,19 +69,15 @@ pub(super) fn branch_at_once(
         && place.step >= tree.free(place.line)
         && !reversal.excludes_sharers
         && reversal.choice.alt.budget().is_none()
-        && tree.children_at(place.line, place.step).is_empty();
+        && tree.children_at(place.line, place.step).next().is_none();
     if !alone || !directly(source, reversal, place) {
         return None;
     }
     let edge = Edge::new(reversal.choice, &reversal.accesses);
-    let line = tree.branch(place.line, place.step, place.step + 1, place.own, &[edge], &[]);
     let preempts = place.running.is_some_and(|running| running != edge.thread);
-    Some(Branch {
-        line,
-        step: place.step,
-        first: reversal.choice,
-        preemptions: place.preemptions + u32::from(preempts),
-    })
+    let preemptions = place.preemptions + u32::from(preempts);
+    let line = tree.twig((place.line, place.step), place.own, edge, preemptions);
+    Some(Branch { line, step: place.step, first: reversal.choice, preemptions })
 }
 
 /// Whether the reversed operation can come first: nothing orders a step of w before it. Asked only

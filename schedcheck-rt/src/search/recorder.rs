@@ -60,9 +60,8 @@ impl Recorder {
             let step = tree.start(line);
             let edge = tree.chained(line, step);
             let from = self.siblings.len() as u32;
-            let children = tree.children_at(parent, step).iter();
-            let earlier = children.take_while(|&&child| child != line);
-            let edges = earlier.map(|&child| tree.chained(child, step));
+            let earlier = tree.children_at(parent, step).take_while(|&child| child != line);
+            let edges = earlier.map(|child| tree.chained(child, step));
             let mine = |thread: ThreadId| thread == edge.thread;
             // Alternatives of one thread are created as one: who came before the first of them
             // sleeps for all of them, and so does nobody who came between.

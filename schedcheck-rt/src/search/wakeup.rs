@@ -44,7 +44,7 @@ use super::quick::{branch_at_once, covered_at_once};
 use super::races::Reversal;
 use super::sequence::precedes;
 use super::step::*;
-use super::tree::{Edge, LineId, ROOT, Sleeper, Tree};
+use super::tree::{Edge, LineId, NewLine, ROOT, Sleeper, Tree};
 
 /// A step of w that stands for the reversed operation.
 pub(super) const REVERSED: StepIndex = StepIndex::MAX;
@@ -241,8 +241,6 @@ impl Inserter {
             }
             let taken = tree
                 .children_at(place.line, place.step)
-                .iter()
-                .copied()
                 .find(|&child| self.covers(source, reversal, &place, &tree.chained(child, place.step)));
             let Some(child) = taken else {
                 return Some(self.branch(tree, source, reversal, &place));
@@ -373,7 +371,7 @@ impl Inserter {
         let in_chain = place.step < tree.free(place.line);
         let asleep = tree.sleepers_at(place.line, place.step).filter(|_| in_chain);
         let children = tree.children_at(place.line, place.step);
-        let siblings = children.iter().map(|&child| tree.chained(child, place.step));
+        let siblings = children.map(|child| tree.chained(child, place.step));
         let covers = |edge: &Edge| !edge.optional() && !source.may_stop(edge);
         let base = asleep.chain(place.own).chain(siblings).filter(covers);
         self.sleepers.extend(base.map(|edge| Sleeper { edge, until: StepIndex::MAX }));
@@ -413,7 +411,15 @@ impl Inserter {
             self.chain.extend(rest.map(|&step| Edge::of(&source.trace.events[step as usize])));
             order.extend_from_slice(&self.rest);
         }
-        let line = tree.branch(place.line, place.step, free, own, &self.chain, &self.sleepers);
+        let line = tree.branch(NewLine {
+            parent: place.line,
+            start: place.step,
+            own,
+            chain: &self.chain,
+            free,
+            sleepers: if free > place.step + 1 { &self.sleepers } else { &[] },
+            preemptions: here.preemptions,
+        });
         tree.set_padded(line, padded);
         let first = Choice { thread: self.chain[0].thread, alt: self.chain[0].alt };
         Branch { line, step: place.step, first, preemptions: here.preemptions }

@@ -151,7 +151,8 @@ impl Condvar {
             });
         };
         let object = active.object(&self.tag, || ObjectKind::Condvar);
-        active.perform(Op::new(Kind::CondvarEnqueue, object, site));
+        let enqueue = Op::new(Kind::CondvarEnqueue, object, site);
+        active.perform(Op { arg: guard.mutex(active).0, ..enqueue });
         guard.unlock_for_wait(active, site);
         let deadline = duration.map_or(u64::MAX, |duration| active.deadline(duration));
         let wake = Op { deadline, ..Op::new(Kind::CondvarWake, object, site) };

@@ -98,6 +98,11 @@ impl<'a> RawGuard<'a> {
         result
     }
 
+    /// The mutex that is held.
+    pub(super) fn mutex(&self, active: Active) -> ObjectId {
+        self.raw.object(active)
+    }
+
     /// Unlocks under control; the guard stays and must be locked again by [`RawGuard::relock`].
     pub(super) fn unlock_for_wait(&self, active: Active, site: Site) {
         self.raw.perform(active, Kind::Unlock, site);

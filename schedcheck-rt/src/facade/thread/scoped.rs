@@ -21,8 +21,38 @@ pub struct Scope<'scope, 'env: 'scope> {
 
 enum Threads<'scope, 'env: 'scope> {
     /// The threads of the execution that were started here.
-    Controlled(UnsafeCell<Vec<usize>>),
+    Controlled(Started),
     System(&'scope std::thread::Scope<'scope, 'env>),
+}
+
+/// A list of threads. What touches it is compiled here, not in the user's crate: there it would look like a race of the
+/// threads that start others in the same scope.
+#[derive(Default)]
+struct Started(UnsafeCell<Vec<usize>>);
+
+impl Started {
+    #[inline(never)]
+    fn push(&self, slot: usize) {
+        let active = active().expect("a controlled thread starts in an execution");
+        // SAFETY: only the thread whose turn it is gets here.
+        active.unwatched(|| unsafe { (*self.0.get()).push(slot) });
+    }
+
+    #[inline(never)]
+    fn get(&self, index: usize) -> Option<usize> {
+        // SAFETY: as above.
+        unsafe { (&*self.0.get()).get(index).copied() }
+    }
+}
+
+impl Drop for Started {
+    #[inline(never)]
+    fn drop(&mut self) {
+        let list = std::mem::take(self.0.get_mut());
+        if let Some(active) = active() {
+            active.unwatched(|| drop(list));
+        }
+    }
 }
 
 // SAFETY: the list is touched only by the thread whose turn it is; std's scope is `Sync` itself.
@@ -70,7 +100,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
     let scope =
-        Scope { threads: Threads::Controlled(UnsafeCell::default()), scope: PhantomData, env: PhantomData };
+        Scope { threads: Threads::Controlled(Started::default()), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     let panicked = scope.join_all(site);
     match result {
@@ -105,8 +135,7 @@ impl<'scope> Scope<'scope, '_> {
             Threads::Controlled(slots) => {
                 // SAFETY: the scope joins the thread before it ends.
                 let controlled = unsafe { spawn_controlled(builder.take_name(), f, site) };
-                // SAFETY: only the thread whose turn it is gets here.
-                unsafe { (*slots.get()).push(controlled.slot) };
+                slots.push(controlled.slot);
                 Ok(ScopedJoinHandle(Joinable::Controlled(controlled)))
             }
             Threads::System(system) => {
@@ -123,8 +152,7 @@ impl<'scope> Scope<'scope, '_> {
         let mut panicked = false;
         let mut index = 0;
         // A thread of the scope may start further ones meanwhile.
-        // SAFETY: only the thread whose turn it is touches the list.
-        while let Some(slot) = unsafe { (&*slots.get()).get(index).copied() } {
+        while let Some(slot) = slots.get(index) {
             panicked |= await_scoped(slot, site);
             index += 1;
         }

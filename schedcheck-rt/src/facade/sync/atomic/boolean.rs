@@ -18,9 +18,9 @@ impl AtomicBool {
     #[track_caller]
     #[inline(never)]
     pub fn fetch_not(&self, order: Ordering) -> bool {
-        let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
+        let step = cell::step(Kind::ReadModifyWrite, self, Location::caller());
         let before = self.0.fetch_not(order);
-        step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()));
+        step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()), order);
         before
     }
 }

@@ -2,20 +2,26 @@
 
 use crate::exec::{Active, active};
 use crate::model::Kind;
+use crate::races::Atomic;
 use crate::search::step::Alt;
 use std::panic::Location;
+use std::sync::atomic::Ordering;
 
-/// Announces an operation on the atomic at `address` and waits for its turn.
+/// Announces an operation on `cell` and waits for its turn.
 #[inline]
-pub(super) fn step(kind: Kind, address: usize, site: &'static Location<'static>) -> Step {
+pub(super) fn step<T>(kind: Kind, cell: &T, site: &'static Location<'static>) -> Step {
     let active = active();
+    let address = std::ptr::from_ref(cell).addr();
     let alt = active.map_or(Alt::DEFAULT, |active| active.memory(kind, address, site));
-    Step { active, fails: alt == Alt::WEAK_FAILURE }
+    Step { active, kind, memory: (address, size_of::<T>()), fails: alt == Alt::WEAK_FAILURE }
 }
 
 /// An operation whose turn has come.
 pub(super) struct Step {
     active: Option<Active>,
+    kind: Kind,
+    /// Where the atomic is, and how large.
+    memory: (usize, usize),
     /// It is a weak CAS and is to fail for no reason.
     pub(super) fails: bool,
 }
@@ -23,18 +29,30 @@ pub(super) struct Step {
 impl Step {
     /// It was done, found `before` and left `after`; `None`: it only looked.
     #[inline]
-    pub(super) fn found(&self, before: u64, after: Option<u64>) {
+    pub(super) fn found(&self, before: u64, after: Option<u64>, order: Ordering) {
         if let Some(active) = self.active {
             active.executed_on(before, after);
+            self.order(active, after.is_some(), order);
         }
     }
 
     /// It was a CAS.
     #[inline]
-    pub(super) fn compared(&self, before: u64, expected: u64, after: Option<u64>) {
+    pub(super) fn compared(&self, before: u64, expected: u64, after: Option<u64>, order: Ordering) {
         if let Some(active) = self.active {
             active.executed_cas(before, expected, after);
+            self.order(active, after.is_some(), order);
         }
+    }
+
+    #[inline]
+    fn order(&self, active: Active, wrote: bool, order: Ordering) {
+        let atomic = match self.kind {
+            _ if !wrote => Atomic::Load,
+            Kind::Store => Atomic::Store,
+            _ => Atomic::ReadModifyWrite,
+        };
+        active.atomic(self.memory, atomic, order.into());
     }
 }
 
@@ -101,18 +119,13 @@ macro_rules! atomic_cell {
                 self.0.as_ptr()
             }
 
-            #[inline]
-            fn address(&self) -> usize {
-                std::ptr::from_ref(self).addr()
-            }
-
             /// The same as std's `load`.
             #[track_caller]
             #[inline(never)]
             pub fn load(&self, order: Ordering) -> $value {
-                let step = cell::step(Kind::Load, self.address(), Location::caller());
+                let step = cell::step(Kind::Load, self, Location::caller());
                 let value = self.0.load(order);
-                step.found(value.bits(), None);
+                step.found(value.bits(), None, order);
                 value
             }
 
@@ -120,8 +133,8 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn store(&self, value: $value, order: Ordering) {
-                let step = cell::step(Kind::Store, self.address(), Location::caller());
-                step.found(self.0.load(Ordering::Relaxed).bits(), Some(value.bits()));
+                let step = cell::step(Kind::Store, self, Location::caller());
+                step.found(self.0.load(Ordering::Relaxed).bits(), Some(value.bits()), order);
                 self.0.store(value, order);
             }
 
@@ -129,9 +142,9 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
+                let step = cell::step(Kind::ReadModifyWrite, self, Location::caller());
                 let before = self.0.swap(value, order);
-                step.found(before.bits(), Some(value.bits()));
+                step.found(before.bits(), Some(value.bits()), order);
                 before
             }
 
@@ -160,10 +173,12 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let step = cell::step(Kind::CompareExchange, self.address(), Location::caller());
+                let step = cell::step(Kind::CompareExchange, self, Location::caller());
                 let result = self.0.compare_exchange(current, new, success, failure);
                 let (Ok(before) | Err(before)) = result;
-                step.compared(before.bits(), current.bits(), result.is_ok().then(|| new.bits()));
+                let (after, order) =
+                    if result.is_ok() { (Some(new.bits()), success) } else { (None, failure) };
+                step.compared(before.bits(), current.bits(), after, order);
                 result
             }
 
@@ -177,15 +192,17 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let step = cell::step(Kind::CompareExchangeWeak, self.address(), Location::caller());
+                let step = cell::step(Kind::CompareExchangeWeak, self, Location::caller());
                 if step.fails {
                     let found = self.0.load(Ordering::Relaxed);
-                    step.found(found.bits(), None);
+                    step.found(found.bits(), None, failure);
                     return Err(found);
                 }
                 let result = self.0.compare_exchange(current, new, success, failure);
                 let (Ok(before) | Err(before)) = result;
-                step.compared(before.bits(), current.bits(), result.is_ok().then(|| new.bits()));
+                let (after, order) =
+                    if result.is_ok() { (Some(new.bits()), success) } else { (None, failure) };
+                step.compared(before.bits(), current.bits(), after, order);
                 result
             }
 
@@ -254,9 +271,9 @@ macro_rules! atomic_rmw {
                 #[track_caller]
                 #[inline(never)]
                 pub fn $method(&self, value: $value, order: Ordering) -> $value {
-                    let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
+                    let step = cell::step(Kind::ReadModifyWrite, self, Location::caller());
                     let before = self.0.$method(value, order);
-                    step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()));
+                    step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()), order);
                     before
                 }
             )*

@@ -13,6 +13,7 @@ use std::sync::atomic::Ordering;
 pub fn fence(order: Ordering) {
     if let Some(active) = active() {
         active.perform(Op::new(Kind::Fence, ObjectId::NONE, Location::caller()));
+        active.fence(order.into());
     }
     std::sync::atomic::fence(order);
 }

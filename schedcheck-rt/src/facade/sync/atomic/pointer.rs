@@ -25,9 +25,9 @@ macro_rules! untyped_rmw {
         #[track_caller]
         #[inline(never)]
         fn $method(&self, value: usize, order: Ordering) -> *mut () {
-            let step = cell::step(Kind::ReadModifyWrite, self.address(), Location::caller());
+            let step = cell::step(Kind::ReadModifyWrite, self, Location::caller());
             let before = self.0.$method(value, order);
-            step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()));
+            step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()), order);
             before
         }
     )* };

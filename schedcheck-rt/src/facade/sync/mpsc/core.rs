@@ -40,7 +40,7 @@ pub(super) fn channel(capacity: Option<usize>) -> Option<(End, End)> {
     let active = active()?;
     let capacity = capacity.map_or(UNBOUNDED, |places| u32::try_from(places).unwrap_or(UNBOUNDED));
     let channel = active.new_channel(capacity);
-    let core = Box::new(Core { channel, capacity, items: VecDeque::new(), ends: 2 });
+    let core = active.unwatched(|| Box::new(Core { channel, capacity, items: VecDeque::new(), ends: 2 }));
     let core = NonNull::from(Box::leak(core));
     Some((End(core), End(core)))
 }
@@ -52,6 +52,15 @@ impl End {
         // SAFETY: the core lives until its last end is gone. Only the thread whose turn it is
         // executes, and no such reference is kept across an operation.
         unsafe { &mut *self.0.as_ptr() }
+    }
+
+    /// Does something with the items under way, which all ends share.
+    fn with_items<R>(&self, section: impl FnOnce(&mut VecDeque<Item>) -> R) -> R {
+        let section = || section(&mut self.core().items);
+        match active() {
+            Some(active) => active.unwatched(section),
+            None => section(),
+        }
     }
 
     /// Performs an operation; `None` when the execution is over.
@@ -73,13 +82,13 @@ impl End {
     #[inline(never)]
     pub(super) fn send(&self, item: Item, site: Site) -> Result<(), Failure> {
         Self::outcome(self.perform(Kind::Send, u64::MAX, site))?;
-        self.core().items.push_back(item);
+        self.with_items(|items| items.push_back(item));
         if self.core().capacity > 0 {
             return Ok(());
         }
         let taken = Self::outcome(self.perform(Kind::OfferTaken, u64::MAX, site));
         if taken.is_err() {
-            self.core().items.retain(|offered| *offered != item);
+            self.with_items(|items| items.retain(|offered| *offered != item));
         }
         taken
     }
@@ -87,7 +96,7 @@ impl End {
     #[inline(never)]
     pub(super) fn try_send(&self, item: Item, site: Site) -> Result<(), Failure> {
         Self::outcome(self.perform(Kind::TrySend, u64::MAX, site))?;
-        self.core().items.push_back(item);
+        self.with_items(|items| items.push_back(item));
         Ok(())
     }
 
@@ -101,13 +110,13 @@ impl End {
             self.perform(Kind::ReceiverArrives, u64::MAX, site);
         }
         Self::outcome(self.perform(Kind::Receive, deadline, site))?;
-        self.core().items.pop_front().ok_or(Failure::Disconnected)
+        self.with_items(VecDeque::pop_front).ok_or(Failure::Disconnected)
     }
 
     #[inline(never)]
     pub(super) fn try_receive(&self, site: Site) -> Result<Item, Failure> {
         Self::outcome(self.perform(Kind::TryReceive, u64::MAX, site))?;
-        self.core().items.pop_front().ok_or(Failure::Disconnected)
+        self.with_items(VecDeque::pop_front).ok_or(Failure::Disconnected)
     }
 
     /// Another sender.
@@ -134,7 +143,7 @@ impl End {
         self.perform(Kind::DropReceiver, u64::MAX, site);
         if self.core().capacity > 0 {
             // The core stays while `discard` runs, which may give up a sender of this very channel.
-            while let Some(item) = self.core().items.pop_front() {
+            while let Some(item) = self.with_items(VecDeque::pop_front) {
                 discard(item);
             }
         }
@@ -145,7 +154,11 @@ impl End {
         self.core().ends -= 1;
         if self.core().ends == 0 {
             // SAFETY: this was the last end; it was leaked from a box when the channel was made.
-            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+            let core = unsafe { Box::from_raw(self.0.as_ptr()) };
+            match active() {
+                Some(active) => active.unwatched(|| drop(core)),
+                None => drop(core),
+            }
         }
     }
 }

@@ -1,0 +1,266 @@
+//! Data races in an execution: what the program does is told to the detector, and what it finds to people.
+//!
+//! The place of the earlier access is not known when a race is found: keeping a call stack for every access would cost too
+//! much. But executions can be repeated. The one that is reported is made twice, and the second time the detector knows
+//! which access to look out for.
+
+use super::Active;
+use super::call_stack::{Call, calls_of_user};
+use super::controller::World;
+use super::outcome::{DataRace, RacyAccess, place};
+use super::view::thread_name;
+use crate::model::Kind;
+use crate::races::{Atomic, Order, Race, Side, Touch};
+use crate::search::step::ObjectId;
+use std::backtrace::Backtrace;
+
+/// A race, and the calls that led to its accesses.
+#[derive(Debug)]
+pub(crate) struct FoundRace {
+    race: Race,
+    /// The earlier access, if this execution knew what to look out for.
+    earlier: Option<Met>,
+    later: Backtrace,
+}
+
+/// An access that was looked out for.
+#[derive(Debug)]
+pub(crate) struct Met {
+    stack: Backtrace,
+    size: usize,
+}
+
+/// What is kept from one execution to the next in order to find the earlier access of a race.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    last: Option<Race>,
+    met: Option<Met>,
+}
+
+impl Memory {
+    /// The access that was looked out for is made.
+    #[cold]
+    fn meet(&mut self, size: usize) {
+        self.met.get_or_insert_with(|| Met { stack: Backtrace::force_capture(), size });
+    }
+}
+
+impl World {
+    /// The next execution begins. Perhaps it is the last one again.
+    pub(crate) fn begin_races(&mut self) {
+        let generation = self.generation;
+        self.race = None;
+        self.race_memory.met = None;
+        if let Some(races) = &mut self.races {
+            races.begin(generation);
+            races.seek(self.race_memory.last.take());
+        }
+    }
+}
+
+impl Active {
+    /// Runs code of a facade that uses memory of the execution as if it were the engine's: what threads share there is not
+    /// the program's.
+    pub(crate) fn unwatched<R>(&self, section: impl FnOnce() -> R) -> R {
+        let before = std::mem::replace(&mut self.world().unwatched, true);
+        let result = section();
+        self.world().unwatched = before;
+        result
+    }
+
+    /// User code accesses memory, at a place of the program.
+    #[inline]
+    pub(crate) fn touch(&self, address: usize, size: usize, touch: Touch, caller: usize) {
+        let world = self.world();
+        if let (true, Some(races)) = (world.in_user & !world.unwatched, &mut world.races)
+            && !races.touch_own(address, size, touch, caller as u32)
+        {
+            self.note((address, size), touch, caller as u32);
+        }
+    }
+
+    #[inline(never)]
+    fn note(&self, (address, size): (usize, usize), touch: Touch, place: u32) {
+        let race = self.in_engine(|world| {
+            let races = world.races.as_mut()?;
+            if races.seeks(address, size, touch, place) {
+                world.race_memory.meet(size);
+            }
+            races.touch(address, size, touch, place)
+        });
+        if let Some(race) = race {
+            self.end_with(race);
+        }
+    }
+
+    /// The step just executed was an atomic operation on so many bytes at an address.
+    #[inline]
+    pub(crate) fn atomic(&self, memory: (usize, usize), atomic: Atomic, order: Order) {
+        if self.world().races.is_some() {
+            self.note_atomic(memory, atomic, order);
+        }
+    }
+
+    fn note_atomic(&self, memory: (usize, usize), atomic: Atomic, order: Order) {
+        let race = self.in_engine(|world| {
+            let races = world.races.as_mut()?;
+            let object = world.trace.events.last().map_or(ObjectId::NONE, |event| event.accesses[0].object);
+            let touch = if atomic == Atomic::Load { Touch::AtomicRead } else { Touch::AtomicWrite };
+            if races.seeks(memory.0, memory.1, touch, 0) {
+                world.race_memory.meet(memory.1);
+            }
+            races.atomic(object, memory, atomic, order)
+        });
+        if let Some(race) = race {
+            self.end_with(race);
+        }
+    }
+
+    /// The running thread executes a fence.
+    pub(crate) fn fence(&self, order: Order) {
+        self.in_engine(|world| {
+            if let Some(races) = &mut world.races {
+                races.fence(order);
+            }
+        });
+    }
+
+    /// Ends the execution with a race. Does not return.
+    #[cold]
+    #[inline(never)]
+    fn end_with(&self, race: Race) {
+        let world = self.world();
+        world.in_user = false;
+        let earlier = world.race_memory.met.take();
+        world.race = Some(FoundRace { race, earlier, later: Backtrace::force_capture() });
+        world.race_memory.last = Some(race);
+        world.over = true;
+        self.suspend();
+    }
+}
+
+/// What people want to know of a race; the places only if they are `wanted`, since they take a while.
+pub(super) fn describe(world: &World, found: FoundRace, wanted: bool) -> DataRace {
+    let FoundRace { mut race, earlier, later } = found;
+    let calls = |stack: &Backtrace| if wanted { calls_of_user(stack) } else { Vec::new() };
+    let mut calls_before = Vec::new();
+    if let Some(Met { stack, size }) = earlier {
+        race.earlier.size = size;
+        calls_before = calls(&stack);
+    }
+    DataRace {
+        message: message(world, &race),
+        remedy: remedy(world, &race),
+        accesses: [access(world, &race.earlier, &calls_before), access(world, &race.later, &calls(&later))],
+    }
+}
+
+fn access(world: &World, side: &Side, calls: &[Call]) -> RacyAccess {
+    let step = side.step.and_then(|step| world.notes.get(step as usize));
+    // An atomic operation of a facade is a step, and steps know where they stand.
+    let of_facade = step.filter(|_| side.touch.is_atomic()).map(|note| place(note.site));
+    let of_facade = of_facade
+        .filter(|(file, ..)| !file.starts_with("engine/src/") && !file.contains("schedcheck-rt/src/"));
+    RacyAccess {
+        thread: side.thread,
+        action: action(side.touch),
+        size: side.size,
+        step: side.step,
+        place: of_facade.or_else(|| calls.first().map(|call| call.place.clone())),
+        stack: calls
+            .iter()
+            .map(|Call { function, place: (file, line, column) }| {
+                format!("{function} at {file}:{line}:{column}")
+            })
+            .collect(),
+    }
+}
+
+const fn action(touch: Touch) -> &'static str {
+    match touch {
+        Touch::Read => "read",
+        Touch::Write => "write",
+        Touch::AtomicRead => "atomic read",
+        Touch::AtomicWrite => "atomic write",
+        Touch::Free => "free",
+    }
+}
+
+fn bytes(size: usize) -> String {
+    format!("{size} byte{}", if size == 1 { "" } else { "s" })
+}
+
+fn message(world: &World, race: &Race) -> String {
+    let name = |side: &Side| thread_name(world, side.thread);
+    let (first, second) = (name(&race.earlier), name(&race.later));
+    let does = |side: &Side| match side.touch {
+        Touch::Read => format!("reads {}", bytes(side.size)),
+        Touch::Write => format!("writes {}", bytes(side.size)),
+        Touch::AtomicRead => format!("atomically reads {}", bytes(side.size)),
+        Touch::AtomicWrite => format!("atomically writes {}", bytes(side.size)),
+        Touch::Free => format!("frees {}", bytes(side.size)),
+    };
+    match (race.earlier.touch, race.later.touch) {
+        (Touch::Free, Touch::Free) => {
+            format!("double free: thread '{second}' frees memory that thread '{first}' has freed already")
+        }
+        (Touch::Free, _) => format!(
+            "use after free: thread '{second}' {} of memory that thread '{first}' has freed",
+            does(&race.later)
+        ),
+        (_, Touch::Free) => format!(
+            "data race: thread '{second}' frees memory that thread '{first}' uses ({}), and nothing orders the two",
+            does(&race.earlier)
+        ),
+        _ => format!(
+            "data race: thread '{first}' {} and thread '{second}' {} of the same memory, and nothing orders the two",
+            does(&race.earlier),
+            does(&race.later)
+        ),
+    }
+}
+
+/// An atomic through which the two threads did communicate, too weakly; or what there is in general.
+fn remedy(world: &World, race: &Race) -> String {
+    if race.earlier.touch == Touch::Free && race.earlier.thread == race.later.thread {
+        return "a thread must not use memory that it has freed".to_owned();
+    }
+    weak_link(world, race).unwrap_or_else(|| {
+        "a lock that both threads hold, a message, a join, or an atomic that one thread stores with \
+         Ordering::Release and the other loads with Ordering::Acquire would order them"
+            .to_owned()
+    })
+}
+
+/// The first value that flowed from one thread to the other between the accesses.
+fn weak_link(world: &World, race: &Race) -> Option<String> {
+    let races = world.races.as_deref()?;
+    let thread = |side: &Side| world.threads.get(side.thread).map(|thread| thread.id);
+    let (from, to) = (thread(&race.earlier)?, thread(&race.later)?);
+    let since = race.earlier.step? as usize;
+    let all = world.notes.iter().zip(&world.trace.events).enumerate().skip(since);
+    let atomics = all
+        .filter_map(|(step, (note, event))| Some((step, note, event.thread, races.order_of(step as u32)?)));
+    let atomics: Vec<_> = atomics.collect();
+    let is_read = |kind| !matches!(kind, Kind::Store);
+    let is_write = |kind| !matches!(kind, Kind::Load);
+    atomics.iter().find_map(|&(load_step, load, reader, acquiring)| {
+        if reader != to || !is_read(load.kind) {
+            return None;
+        }
+        let mut stores = atomics.iter().rev().filter(|store| store.0 < load_step);
+        let &(store_step, store, _, releasing) = stores
+            .find(|store| store.2 == from && store.1.object == load.object && is_write(store.1.kind))?;
+        let weak = match (releasing.releases, acquiring.acquires) {
+            (true, true) => return None,
+            (false, true) => "the store would have to be at least Release",
+            (true, false) => "the load would have to be at least Acquire",
+            (false, false) => "the store would have to be at least Release and the load at least Acquire",
+        };
+        Some(format!(
+            "the value that step {store_step} ({}) stores and step {load_step} ({}) loads would order them, \
+             but is too weak for that: {weak}",
+            store.site, load.site
+        ))
+    })
+}

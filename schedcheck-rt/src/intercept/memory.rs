@@ -1,0 +1,110 @@
+//! Plain memory accesses: the compiler's thread sanitizer pass announces those of instrumented crates with these calls.
+//!
+//! What is compiled without it stays unseen: the engine, code of std that is not generic, other languages, assembly.
+
+use crate::exec::active;
+use crate::races::Touch;
+use std::arch::naked_asm;
+use std::ffi::{c_int, c_void};
+
+#[inline]
+fn access(address: usize, size: usize, touch: Touch, caller: usize) {
+    if let Some(active) = active() {
+        active.touch(address, size, touch, caller);
+    }
+}
+
+/// Functions that are told of one access of a fixed size: each hands its return address on.
+macro_rules! accesses {
+    ($( $target:ident($touch:ident, $size:literal) = $( $name:ident )*; )*) => { $(
+        extern "C" fn $target(address: usize, caller: usize) {
+            access(address, $size, Touch::$touch, caller);
+        }
+
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            pub(super) extern "C" fn $name(_address: usize) {
+                #[cfg(target_arch = "x86_64")]
+                naked_asm!("mov rsi, [rsp]", "jmp {target}", target = sym $target);
+                #[cfg(target_arch = "aarch64")]
+                naked_asm!("mov x1, x30", "b {target}", target = sym $target);
+            }
+        )*
+    )* };
+}
+
+accesses! {
+    read1(Read, 1) = __tsan_read1 __tsan_volatile_read1;
+    read2(Read, 2) = __tsan_read2 __tsan_unaligned_read2 __tsan_volatile_read2 __tsan_unaligned_volatile_read2;
+    read4(Read, 4) = __tsan_read4 __tsan_unaligned_read4 __tsan_volatile_read4 __tsan_unaligned_volatile_read4;
+    read8(Read, 8) = __tsan_read8 __tsan_unaligned_read8 __tsan_volatile_read8 __tsan_unaligned_volatile_read8
+        __tsan_vptr_read;
+    read16(Read, 16) = __tsan_read16 __tsan_unaligned_read16 __tsan_volatile_read16
+        __tsan_unaligned_volatile_read16;
+    write1(Write, 1) = __tsan_write1 __tsan_volatile_write1 __tsan_read_write1;
+    write2(Write, 2) = __tsan_write2 __tsan_unaligned_write2 __tsan_volatile_write2
+        __tsan_unaligned_volatile_write2 __tsan_read_write2 __tsan_unaligned_read_write2;
+    write4(Write, 4) = __tsan_write4 __tsan_unaligned_write4 __tsan_volatile_write4
+        __tsan_unaligned_volatile_write4 __tsan_read_write4 __tsan_unaligned_read_write4;
+    write8(Write, 8) = __tsan_write8 __tsan_unaligned_write8 __tsan_volatile_write8
+        __tsan_unaligned_volatile_write8 __tsan_read_write8 __tsan_unaligned_read_write8 __tsan_vptr_update;
+    write16(Write, 16) = __tsan_write16 __tsan_unaligned_write16 __tsan_volatile_write16
+        __tsan_unaligned_volatile_write16 __tsan_read_write16 __tsan_unaligned_read_write16;
+}
+
+/// Functions that the pass calls instead of the C library's, with one more argument: the caller.
+macro_rules! with_caller {
+    ($( $name:ident => $target:ident; )*) => { $(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() -> *mut c_void {
+            #[cfg(target_arch = "x86_64")]
+            naked_asm!("mov rcx, [rsp]", "jmp {target}", target = sym $target);
+            #[cfg(target_arch = "aarch64")]
+            naked_asm!("mov x3, x30", "b {target}", target = sym $target);
+        }
+    )* };
+}
+
+with_caller! {
+    __tsan_memcpy => copy;
+    __tsan_memmove => copy_overlapping;
+    __tsan_memset => set;
+}
+
+fn copied(to: *mut c_void, from: *const c_void, size: usize, caller: usize) {
+    access(from.addr(), size, Touch::Read, caller);
+    access(to.addr(), size, Touch::Write, caller);
+}
+
+unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize, caller: usize) -> *mut c_void {
+    copied(to, from, size, caller);
+    // SAFETY: the caller's promise.
+    unsafe { libc::memcpy(to, from, size) }
+}
+
+unsafe extern "C" fn copy_overlapping(
+    to: *mut c_void,
+    from: *const c_void,
+    size: usize,
+    caller: usize,
+) -> *mut c_void {
+    copied(to, from, size, caller);
+    // SAFETY: the caller's promise.
+    unsafe { libc::memmove(to, from, size) }
+}
+
+unsafe extern "C" fn set(to: *mut c_void, value: c_int, size: usize, caller: usize) -> *mut c_void {
+    access(to.addr(), size, Touch::Write, caller);
+    // SAFETY: the caller's promise.
+    unsafe { libc::memset(to, value, size) }
+}
+
+/// Call stacks are walked by frame pointers instead.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_func_entry(_caller: usize) {}
+
+/// As above.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_func_exit() {}

@@ -1,0 +1,324 @@
+//! What is remembered of eight bytes of memory: the accesses that a later one could race with.
+//!
+//! FastTrack (Flanagan and Freund, PLDI 2009) keeps the last write and the last reads, since all others happened before
+//! one of them. The same idea with two more kinds of access, atomic ones, and with single bytes: an access is forgotten
+//! for the bytes that a later one *covers*. A later access covers an earlier one if it comes after it in happens-before
+//! and conflicts with everything that the earlier one conflicts with. Whatever races with the forgotten access then
+//! races with the one that is kept: if it were ordered after the later, it would be ordered after the earlier too. So
+//! the first access of an execution that races with any earlier one is noticed, and no other.
+
+use super::clock::VectorClock;
+
+/// How memory is accessed. One bit says that it writes, another that it is atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Touch {
+    /// A plain read.
+    Read = 0b000,
+    /// A plain write.
+    Write = 0b001,
+    /// An atomic load, or a compare-exchange that failed.
+    AtomicRead = 0b010,
+    /// An atomic operation that writes.
+    AtomicWrite = 0b011,
+    /// The end of a block of the heap; counts as a plain write.
+    Free = 0b101,
+}
+
+impl Touch {
+    const WRITES: u8 = 0b001;
+    const ATOMIC: u8 = 0b010;
+
+    pub(crate) const fn writes(self) -> bool {
+        self as u8 & Self::WRITES != 0
+    }
+
+    pub(crate) const fn is_atomic(self) -> bool {
+        self as u8 & Self::ATOMIC != 0
+    }
+
+    /// Whether two accesses to one byte need an order: one of them writes, and not both are atomic.
+    const fn conflicts(self, other: Touch) -> bool {
+        (self as u8 | other as u8) & Self::WRITES != 0 && !(self.is_atomic() && other.is_atomic())
+    }
+
+    /// Whether it conflicts with all that `other` conflicts with.
+    #[inline]
+    const fn covers(self, other: Touch) -> bool {
+        (self.writes() || !other.writes()) && (!self.is_atomic() || other.is_atomic())
+    }
+}
+
+/// One access, as a cell remembers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Entry {
+    /// The time of its thread.
+    pub(crate) time: u32,
+    /// Where in the program it was made, as its caller counts places.
+    pub(crate) place: u32,
+    /// Its thread, by position in the execution.
+    pub(crate) thread: u16,
+    /// Which of the eight bytes, as a set; none: there is no access here.
+    pub(crate) bytes: u8,
+    pub(crate) touch: Touch,
+}
+
+impl Entry {
+    const NONE: Entry = Entry { time: 0, place: 0, thread: 0, bytes: 0, touch: Touch::Read };
+
+    /// Whether an access of the same thread at the same time made `new` redundant.
+    #[inline]
+    const fn is_as_good_as(&self, new: &Entry) -> bool {
+        self.thread == new.thread
+            && self.time == new.time
+            && new.bytes & !self.bytes == 0
+            && self.touch.covers(new.touch)
+            // After the end of memory nothing is redundant, and its end never is.
+            && !matches!((self.touch, new.touch), (Touch::Free, _) | (_, Touch::Free))
+    }
+
+    fn happened_before(&self, thread: u16, clock: &VectorClock) -> bool {
+        self.thread == thread || self.time <= clock.get(usize::from(self.thread))
+    }
+}
+
+const INLINE: usize = 2;
+
+/// What is remembered of eight bytes. All zeros: nothing.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub(crate) struct Cell {
+    /// The execution that it belongs to; another one remembers nothing.
+    generation: u32,
+    /// One more than the position of further entries in [`Overflow`]; 0: there are none.
+    more: u32,
+    entries: [Entry; INLINE],
+}
+
+/// Entries of cells that have more than fit into them. Their memory is kept between executions.
+#[derive(Debug, Default)]
+pub(crate) struct Overflow {
+    lists: Vec<Vec<Entry>>,
+    used: usize,
+}
+
+impl Overflow {
+    /// Another execution begins: nobody refers to a list any more.
+    pub(crate) fn clear(&mut self) {
+        self.used = 0;
+    }
+
+    fn take(&mut self) -> usize {
+        if self.lists.len() == self.used {
+            self.lists.push(Vec::new());
+        }
+        self.lists[self.used].clear();
+        self.used += 1;
+        self.used
+    }
+}
+
+impl Cell {
+    #[cfg(test)]
+    const EMPTY: Cell = Cell { generation: 0, more: 0, entries: [Entry::NONE; INLINE] };
+
+    fn further<'a>(&self, overflow: &'a Overflow) -> &'a [Entry] {
+        match self.more {
+            0 => &[],
+            list => &overflow.lists[list as usize - 1],
+        }
+    }
+
+    /// Whether no atomic operation wrote these bytes since they were plainly written or the memory was new: what was
+    /// published through an atomic that was here before is not published through the one that is here now.
+    pub(crate) fn is_new_atomic(&self, generation: u32, bytes: u8, overflow: &Overflow) -> bool {
+        let all = self.entries.iter().chain(self.further(overflow));
+        let mut here = all.filter(|entry| entry.bytes & bytes != 0);
+        self.generation != generation || !here.any(|entry| entry.touch == Touch::AtomicWrite)
+    }
+
+    /// Notes the access `new` of a thread with this clock. If it races with an earlier one, or comes after the end of
+    /// the memory, that one is the answer.
+    #[inline]
+    pub(crate) fn note(
+        &mut self,
+        generation: u32,
+        new: &Entry,
+        clock: &VectorClock,
+        overflow: &mut Overflow,
+    ) -> Option<Entry> {
+        if self.note_among_own(generation, new) {
+            return None;
+        }
+        self.note_among_others(new, clock, overflow)
+    }
+
+    /// Notes an access to memory that no other thread has accessed, which cannot race; false if others have. Most memory is
+    /// of this kind.
+    #[inline]
+    pub(crate) fn note_among_own(&mut self, generation: u32, new: &Entry) -> bool {
+        if self.generation != generation {
+            *self = Cell { generation, more: 0, entries: [*new, Entry::NONE] };
+            return true;
+        }
+        let [first, second] = &mut self.entries;
+        let is_own = |entry: &Entry| {
+            entry.bytes == 0 || entry.thread == new.thread && !matches!(entry.touch, Touch::Free)
+        };
+        if self.more != 0 || !is_own(first) || !is_own(second) {
+            return false;
+        }
+        if first.is_as_good_as(new) {
+            return true;
+        }
+        for entry in [&mut *first, &mut *second] {
+            if new.touch.covers(entry.touch) {
+                entry.bytes &= !new.bytes;
+            }
+        }
+        let place = match (first.bytes, second.bytes) {
+            (0, _) => first,
+            (_, 0) => second,
+            _ => return false,
+        };
+        *place = *new;
+        true
+    }
+
+    fn note_among_others(
+        &mut self,
+        new: &Entry,
+        clock: &VectorClock,
+        overflow: &mut Overflow,
+    ) -> Option<Entry> {
+        let all = self.entries.iter().chain(self.further(overflow));
+        let mut here = all.filter(|entry| entry.bytes & new.bytes != 0);
+        let race = here.find(|entry| {
+            entry.touch == Touch::Free
+                || entry.touch.conflicts(new.touch) && !entry.happened_before(new.thread, clock)
+        });
+        if race.is_some() {
+            return race.copied();
+        }
+        let more = match self.more {
+            0 => &mut [],
+            list => overflow.lists[list as usize - 1].as_mut_slice(),
+        };
+        let mut free = None;
+        for (at, entry) in self.entries.iter_mut().chain(more.iter_mut()).enumerate() {
+            if new.touch.covers(entry.touch) && entry.happened_before(new.thread, clock) {
+                entry.bytes &= !new.bytes;
+            }
+            if entry.bytes == 0 {
+                free.get_or_insert(at);
+            }
+        }
+        match free {
+            Some(at) if at < INLINE => self.entries[at] = *new,
+            Some(at) => more[at - INLINE] = *new,
+            None => {
+                if self.more == 0 {
+                    self.more = overflow.take() as u32;
+                }
+                overflow.lists[self.more as usize - 1].push(*new);
+            }
+        }
+        None
+    }
+
+    /// Forgets everything: the memory is new.
+    #[inline]
+    pub(crate) fn forget(&mut self) {
+        self.generation = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [Touch; 5] = [Touch::Read, Touch::Write, Touch::AtomicRead, Touch::AtomicWrite, Touch::Free];
+
+    fn entry(thread: u16, time: u32, bytes: u8, touch: Touch) -> Entry {
+        Entry { time, place: 0, thread, bytes, touch }
+    }
+
+    #[test]
+    fn what_covers_another_access_conflicts_with_all_that_it_conflicts_with() {
+        for covering in KINDS {
+            for covered in KINDS {
+                let implied =
+                    KINDS.iter().all(|third| !covered.conflicts(*third) || covering.conflicts(*third));
+                assert_eq!(covering.covers(covered), implied, "{covering:?} {covered:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cell_has_half_a_cache_line() {
+        assert_eq!((size_of::<Entry>(), size_of::<Cell>()), (12, 32));
+    }
+
+    #[test]
+    fn bytes_beside_each_other_do_not_race() {
+        let (mut cell, mut overflow) = (Cell::EMPTY, Overflow::default());
+        let clock = VectorClock::default();
+        let mut note = |thread, bytes| {
+            cell.note(1, &entry(thread, 1, bytes, Touch::Write), &clock, &mut overflow).is_some()
+        };
+        assert!(!note(0, 0x0f));
+        assert!(!note(1, 0xf0));
+        assert!(note(2, 0x18));
+    }
+
+    #[test]
+    fn many_unordered_readers_are_all_remembered() {
+        let (mut cell, mut overflow) = (Cell::EMPTY, Overflow::default());
+        let mut clock = VectorClock::default();
+        for thread in 0..10 {
+            let read = entry(thread, 1, 0xff, Touch::Read);
+            assert_eq!(cell.note(1, &read, &clock, &mut overflow), None);
+        }
+        for thread in 0..9 {
+            clock.set(thread, 1);
+        }
+        let write = entry(10, 1, 0xff, Touch::Write);
+        let race = cell.note(1, &write, &clock, &mut overflow);
+        assert_eq!(race.map(|earlier| earlier.thread), Some(9));
+        clock.set(9, 1);
+        assert_eq!(cell.note(1, &write, &clock, &mut overflow), None);
+        let other = entry(11, 1, 0xff, Touch::Write);
+        assert!(!cell.note_among_own(1, &other));
+        assert!(cell.note_among_own(2, &other), "another execution remembers nothing");
+    }
+
+    #[test]
+    fn memory_that_was_freed_may_not_be_accessed_in_any_order() {
+        let (mut cell, mut overflow) = (Cell::EMPTY, Overflow::default());
+        let clock = VectorClock::default();
+        cell.note(1, &entry(0, 1, 0xff, Touch::Free), &clock, &mut overflow);
+        assert!(!cell.note_among_own(1, &entry(0, 1, 0x01, Touch::Read)), "not even at the same time");
+        let after = cell.note(1, &entry(0, 2, 0x01, Touch::Read), &clock, &mut overflow);
+        assert_eq!(after.map(|earlier| earlier.touch), Some(Touch::Free));
+        cell.forget();
+        assert_eq!(cell.note(1, &entry(1, 2, 0x01, Touch::Read), &clock, &mut overflow), None);
+    }
+
+    #[test]
+    fn a_plain_write_makes_a_new_atomic() {
+        let (mut cell, mut overflow) = (Cell::EMPTY, Overflow::default());
+        let clock = VectorClock::default();
+        let mut is_new_before = |time, touch| {
+            let is_new = cell.is_new_atomic(1, 0xff, &overflow);
+            assert_eq!(cell.note(1, &entry(0, time, 0xff, touch), &clock, &mut overflow), None);
+            is_new
+        };
+        assert!(is_new_before(1, Touch::AtomicWrite), "nothing was known of it");
+        assert!(!is_new_before(2, Touch::AtomicRead));
+        is_new_before(3, Touch::Write);
+        assert!(is_new_before(4, Touch::AtomicRead));
+        assert!(is_new_before(5, Touch::AtomicWrite));
+        assert!(!is_new_before(6, Touch::AtomicRead));
+    }
+}

@@ -1,0 +1,272 @@
+//! The lines of a tree as they lie in memory: 20 bytes each.
+//!
+//! A search may have millions of pending executions, so a line names everything by number: how it
+//! leaves its parent is a [`Way`], which all lines share that leave in the same way, whatever the
+//! step, and its branches are a list through the lines themselves. Lines lie in blocks that never
+//! move, so that no more than a block is ever unused and adding one never copies the others.
+
+use super::edges::{Edge, EdgeId, Edges, NO_EDGE};
+use super::step::StepIndex;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Number of a line.
+pub(super) type LineId = u32;
+
+/// "No line".
+pub(super) const NO_LINE: LineId = LineId::MAX;
+
+/// It was executed.
+pub(super) const EXECUTED: u32 = 1 << 31;
+/// Nothing is left to do below it.
+pub(super) const DRAINED: u32 = 1 << 30;
+/// Its chain goes on behind the reversed operation.
+pub(super) const PADDED: u32 = 1 << 29;
+const START: u32 = PADDED - 1;
+
+/// One execution, pending or done.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub(super) parent: LineId,
+    /// The step at which it leaves its parent, and flags.
+    start: u32,
+    /// Number of its way.
+    way: u32,
+    /// The branch that leaves it last; of several that leave at one step, the one created first.
+    pub(super) child: LineId,
+    /// The next branch of its parent in that order.
+    pub(super) next: LineId,
+}
+
+/// How a line leaves its parent. Steps are counted from there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Way {
+    /// What the parent itself does there; nothing at its end.
+    own: EdgeId,
+    /// Preemptions of its schedule, as far as it was fixed when it was made.
+    preemptions: u32,
+    /// The first step at which it is free.
+    free: u32,
+    /// How many steps its chain has.
+    steps: u32,
+    /// Those, then each sleeper inside the chain: an edge, and the step at which it is awake.
+    words: SmallVec<[u32; 2]>,
+}
+
+const BLOCK: usize = 256;
+
+/// All lines of a tree.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    blocks: Vec<Box<[Line]>>,
+    /// Lines ever made, and the first of those that are vacant, a list through `next`.
+    made: usize,
+    vacant: LineId,
+    vacant_count: usize,
+    ways: Vec<Way>,
+    numbers: FxHashMap<Way, u32>,
+    /// Bytes of their longer chains.
+    spilled: usize,
+    pub(super) edges: Edges,
+}
+
+impl Line {
+    pub(super) fn start(&self) -> StepIndex {
+        self.start & START
+    }
+
+    pub(super) fn is(&self, flag: u32) -> bool {
+        self.start & flag != 0
+    }
+
+    pub(super) fn set(&mut self, flag: u32, value: bool) {
+        self.start = if value { self.start | flag } else { self.start & !flag };
+    }
+}
+
+impl Lines {
+    pub(super) fn new() -> Lines {
+        Lines { vacant: NO_LINE, ..Lines::default() }
+    }
+
+    pub(super) fn get(&self, line: LineId) -> &Line {
+        &self.blocks[line as usize / BLOCK][line as usize % BLOCK]
+    }
+
+    pub(super) fn get_mut(&mut self, line: LineId) -> &mut Line {
+        &mut self.blocks[line as usize / BLOCK][line as usize % BLOCK]
+    }
+
+    /// Adds a line that leaves `parent` at `start` with `chain`, and hangs nowhere yet. `sleepers`
+    /// are edges and the steps at which they are awake.
+    pub(super) fn add(
+        &mut self,
+        (parent, start): (LineId, StepIndex),
+        (own, chain): (Option<Edge>, &[Edge]),
+        free: StepIndex,
+        sleepers: impl Iterator<Item = (Edge, StepIndex)>,
+        preemptions: u32,
+    ) -> LineId {
+        assert!(start <= START, "executions have fewer than 2^29 steps");
+        let own = own.map_or(NO_EDGE, |own| self.edges.number(own));
+        let mut words: SmallVec<_> = chain.iter().map(|&edge| self.edges.number(edge)).collect();
+        for (edge, until) in sleepers {
+            words.extend([self.edges.number(edge), until - start]);
+        }
+        let (free, steps) = (free - start, chain.len() as u32);
+        let way = self.number(Way { own, preemptions, free, steps, words });
+        self.place(Line { parent, start, way, child: NO_LINE, next: NO_LINE })
+    }
+
+    fn place(&mut self, line: Line) -> LineId {
+        let id = match self.vacant {
+            NO_LINE => {
+                if self.made.is_multiple_of(BLOCK) {
+                    self.blocks.push(vec![line; BLOCK].into());
+                }
+                self.made += 1;
+                self.made as LineId - 1
+            }
+            vacant => {
+                self.vacant = self.get(vacant).next;
+                self.vacant_count -= 1;
+                vacant
+            }
+        };
+        *self.get_mut(id) = line;
+        id
+    }
+
+    /// Gives its memory to lines to come.
+    pub(super) fn remove(&mut self, id: LineId) {
+        self.get_mut(id).next = self.vacant;
+        self.vacant = id;
+        self.vacant_count += 1;
+    }
+
+    fn number(&mut self, way: Way) -> u32 {
+        if let Some(&number) = self.numbers.get(&way) {
+            return number;
+        }
+        let number = self.ways.len() as u32;
+        if way.words.spilled() {
+            self.spilled += 2 * size_of_val(&*way.words);
+        }
+        self.ways.push(way.clone());
+        self.numbers.insert(way, number);
+        number
+    }
+
+    fn way(&self, line: LineId) -> &Way {
+        &self.ways[self.get(line).way as usize]
+    }
+
+    /// The first step at which nothing from outside matters any more.
+    pub(super) fn free(&self, line: LineId) -> StepIndex {
+        self.get(line).start() + self.way(line).free
+    }
+
+    /// What the parent does where the line leaves it.
+    pub(super) fn own(&self, line: LineId) -> Option<Edge> {
+        let own = self.way(line).own;
+        (own != NO_EDGE).then(|| self.edges.get(own))
+    }
+
+    pub(super) fn preemptions(&self, line: LineId) -> u32 {
+        self.way(line).preemptions
+    }
+
+    /// The choices that the line makes from its start on.
+    pub(super) fn chain(&self, line: LineId) -> impl ExactSizeIterator<Item = Edge> {
+        let way = self.way(line);
+        way.words[..way.steps as usize].iter().map(|&edge| self.edges.get(edge))
+    }
+
+    /// Who is asleep inside the chain, and until which step.
+    pub(super) fn sleepers(&self, line: LineId) -> impl Iterator<Item = (Edge, StepIndex)> {
+        let (way, start) = (self.way(line), self.get(line).start());
+        let sleepers = way.words[way.steps as usize..].as_chunks().0.iter();
+        sleepers.map(move |&[edge, until]| (self.edges.get(edge), start + until))
+    }
+
+    /// Replaces the choices of the chain by what was really done.
+    pub(super) fn correct(&mut self, id: LineId, done: impl Iterator<Item = Edge>) {
+        let mut changed = None;
+        for (at, edge) in done.take(self.way(id).steps as usize).enumerate() {
+            let edge = self.edges.number(edge);
+            if self.way(id).words[at] != edge {
+                changed.get_or_insert_with(|| self.way(id).clone()).words[at] = edge;
+            }
+        }
+        if let Some(way) = changed {
+            self.get_mut(id).way = self.number(way);
+        }
+    }
+
+    /// Cuts the chain off before `step`, which is not its first.
+    pub(super) fn cut(&mut self, id: LineId, step: StepIndex) {
+        let mut way = self.way(id).clone();
+        let kept = step - self.get(id).start();
+        let sleepers: SmallVec<[u32; 8]> = way.words.drain(way.steps as usize..).collect();
+        way.words.truncate(kept as usize);
+        for &[edge, until] in sleepers.as_chunks().0 {
+            way.words.extend([edge, until.min(kept)]);
+        }
+        (way.free, way.steps) = (kept, kept);
+        self.get_mut(id).way = self.number(way);
+    }
+
+    /// Lines in memory.
+    pub(super) fn len(&self) -> usize {
+        self.made - self.vacant_count
+    }
+
+    /// Bytes that all of it occupies.
+    pub(super) fn bytes(&self) -> usize {
+        self.blocks.len() * BLOCK * size_of::<Line>()
+            + self.ways.capacity() * size_of::<Way>()
+            + self.spilled
+            + self.numbers.capacity() * (size_of::<(Way, u32)>() + 1)
+            + self.edges.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::{Access, Alt, Choice, Mode, ObjectId, ThreadId};
+    use super::*;
+
+    fn edge(thread: u16) -> Edge {
+        let choice = Choice { thread: ThreadId(thread), alt: Alt::DEFAULT };
+        Edge::new(choice, &[Access::new(ObjectId(1), Mode::Read), Access::NONE])
+    }
+
+    #[test]
+    fn a_line_takes_20_bytes() {
+        assert_eq!(size_of::<Line>(), 20);
+    }
+
+    #[test]
+    fn what_was_put_in_comes_out_and_memory_is_used_again() {
+        let mut lines = Lines::new();
+        for _ in 0..3 {
+            let chain = [edge(1), edge(2), edge(3)];
+            let sleepers = [(edge(4), 6), (edge(5), 9)];
+            let long = lines.add((0, 5), (Some(edge(9)), &chain), 8, sleepers.into_iter(), 2);
+            let short = lines.add((0, 5), (None, &chain[..1]), 6, std::iter::empty(), 0);
+            assert_eq!(lines.chain(long).collect::<Vec<_>>(), chain);
+            assert_eq!(lines.sleepers(long).collect::<Vec<_>>(), sleepers);
+            assert_eq!((lines.free(long), lines.own(long), lines.preemptions(long)), (8, Some(edge(9)), 2));
+            assert_eq!((lines.free(short), lines.own(short), lines.preemptions(short)), (6, None, 0));
+            lines.correct(long, [edge(7), edge(8)].into_iter());
+            assert_eq!(lines.chain(long).collect::<Vec<_>>(), [edge(7), edge(8), edge(3)]);
+            lines.cut(long, 7);
+            assert_eq!(lines.chain(long).collect::<Vec<_>>(), [edge(7), edge(8)]);
+            assert_eq!(lines.sleepers(long).collect::<Vec<_>>(), [(edge(4), 6), (edge(5), 7)]);
+            lines.remove(long);
+            lines.remove(short);
+            assert_eq!(lines.len(), 0);
+        }
+        assert_eq!((lines.made, lines.ways.len()), (2, 4));
+    }
+}
