@@ -8,6 +8,7 @@ use super::list::list;
 use super::wire::{Finished, ListedTest};
 use crate::build::project::Project;
 use crate::build::toolchain::Toolchain;
+use crate::build::wrapper::Instrument;
 use crate::build::{self, TestBinary};
 use crate::cli::explore_opts::Switch;
 use crate::cli::{CargoOpts, ConfigArgs, ExploreOpts, SelectArgs};
@@ -39,7 +40,14 @@ impl Session {
 
     /// Builds the selected test binaries.
     pub fn build(&self, cargo: &CargoOpts) -> Result<Vec<TestBinary>> {
-        let races = self.settings.general().races != Some(Switch::Off);
+        let wanted = self.settings.general().races != Some(Switch::Off);
+        let races = wanted && Instrument::sees_memory_on(self.toolchain.host());
+        if wanted && !races && !cargo.quiet {
+            anstream::eprintln!(
+                "note: data races are not looked for: the compiler cannot show memory accesses on {}",
+                self.toolchain.host()
+            );
+        }
         build::build(&self.toolchain, &self.project, cargo, &self.settings.skip, races)
     }
 
