@@ -102,3 +102,19 @@ fn files_belong_to_the_package_not_to_the_place_of_the_call() {
     let lines = elsewhere.schedcheck(&args).run().expect_code(100).json();
     assert!(lines.iter().any(|line| line["type"] == "regression"), "{lines:?}");
 }
+
+#[test]
+fn a_kept_race_is_not_taken_for_fixed_where_races_are_not_looked_for() {
+    let project = Project::copy_of("races");
+    let test = ["--all-tests", "--exact", "publish::buggy_relaxed_flag"];
+    project.schedcheck(&test).run().expect_code(100);
+    let found = "target/schedcheck/failures/races.lib.publish-buggy_relaxed_flag.toml";
+    project.schedcheck(&["replay", found, "--save"]).run().expect_code(100);
+    let kept = "schedcheck-regressions/races.lib.publish-buggy_relaxed_flag.toml";
+    let output =
+        project.schedcheck(&[&test[..], &["--races", "off", "--prune"]].concat()).run().expect_code(0);
+    assert!(output.stderr.contains("is a data race and not replayed: --races is off"), "{}", output.stderr);
+    assert!(project.path.join(kept).exists());
+    let output = project.schedcheck(&test).run().expect_code(100);
+    assert!(output.stderr.contains("this is the recorded failure, repeated"), "{}", output.stderr);
+}

@@ -7,7 +7,9 @@ use super::replay::{Once, Replayed, State};
 use crate::build::TestBinary;
 use crate::error::Result;
 use crate::reports::event::TestId;
+use crate::reports::say;
 use crate::run::session::as_typed;
+use crate::run::wire::Outcome;
 
 /// Beside the manifest of the package, never searched anywhere else.
 const FOLDER: &str = "schedcheck-regressions";
@@ -40,6 +42,15 @@ impl Saved {
     /// Whether it is a failure of this test.
     pub fn is_of(&self, id: &TestId) -> bool {
         self.file.id() == *id
+    }
+
+    /// Whether a build without race detection can show it; one that cannot would pass for fixed.
+    pub fn shows_without_race_detection(&self) -> bool {
+        let shows = self.file.failure.outcome != Outcome::DataRace;
+        if !shows {
+            say(&format!("warning: {} is a data race and not replayed: --races is off", self.shown()));
+        }
+        shows
     }
 
     /// Its path as the user would write it.

@@ -20,6 +20,7 @@ use std::time::Instant;
 use camino::Utf8Path;
 
 use crate::build::TestBinary;
+use crate::cli::explore_opts::Switch;
 use crate::cli::{RunArgs, SelectArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
@@ -54,7 +55,10 @@ fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &SelectArgs)
     let mut kept: BTreeMap<&Utf8Path, Vec<Saved>> = BTreeMap::new();
     for (binary, _) in &selected {
         if !kept.contains_key(&*binary.package_dir) {
-            let saved = saved::load(&binary.package_dir)?;
+            let mut saved = saved::load(&binary.package_dir)?;
+            if session.settings.general().races == Some(Switch::Off) {
+                saved.retain(Saved::shows_without_race_detection);
+            }
             discovered.mention_orphans(binary, &saved);
             kept.insert(&binary.package_dir, saved);
         }

@@ -273,7 +273,7 @@ pub struct Delta {
     pub site: String,
     #[serde(default)]
     pub nth: u64,
-    /// What the default would have been; nothing where it had come to its end.
+    /// What the default would have been; nothing where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead: Option<Point>,
 }

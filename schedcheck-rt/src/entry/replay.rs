@@ -130,9 +130,9 @@ fn stale(execution: &Execution, request: &Request) -> Option<Divergence> {
     })
 }
 
-/// Whether enough is known about the decisions. What was noted before a crash has no names.
+/// Whether enough is known about the decisions: a crash leaves only their steps.
 fn can_be_placed(request: &Request) -> bool {
-    request.deltas.len() <= MOST_PLACED && request.deltas.iter().all(|named| !named.op.is_empty())
+    request.deltas.len() <= MOST_PLACED && request.deltas.iter().all(|named| named.instead.is_some())
 }
 
 /// The decisions at the points that they were taken at, wherever those are now.
@@ -147,31 +147,28 @@ fn plan_placed_anew(
         run(execution, &plan_of(placed.clone()));
         let view = execution.view();
         let from = placed.last().map_or(0, |delta| delta.step as usize + 1);
-        let step = match &named.instead {
-            // It was taken where nothing else could be done.
-            None => Some(view.steps.len()).filter(|end| *end >= from),
-            Some(instead) => {
-                let point = Point {
-                    thread: instead.thread.clone(),
-                    op: instead.op.clone(),
-                    site: instead.site.clone(),
-                    nth: instead.nth,
-                };
-                view.find(&point, from)
-            }
+        let Some(instead) = &named.instead else { continue };
+        let point = Point {
+            thread: instead.thread.clone(),
+            op: instead.op.clone(),
+            site: instead.site.clone(),
+            nth: instead.nth,
+        };
+        let step = match point == Point::end() {
+            true => Some(view.steps.len()).filter(|end| *end >= from),
+            false => view.find(&point, from),
         };
         let Some(step) = step else {
-            let expected = match &named.instead {
-                Some(point) => format!(
+            let expected = match point == Point::end() {
+                true => "nothing else can be done any more".to_owned(),
+                false => format!(
                     "thread {} comes to its {} at {} (occurrence {})",
                     point.thread, point.op, point.site, point.nth
                 ),
-                None => "the schedule goes on".to_owned(),
             };
-            let who = named.instead.as_ref().map_or("", |point| &point.thread);
             // Places in the engine say nothing to users.
             let shown = |step: &&StepView| !step.place.0.starts_with("engine/src/");
-            let own = |step: &&StepView| view.threads[step.thread].path == who && shown(step);
+            let own = |step: &&StepView| view.threads[step.thread].path == point.thread && shown(step);
             let found = match view.steps.iter().rev().find(own) {
                 Some(last) => {
                     format!("it does not: its last step is {} at {}", last.op, site_text(&last.place))

@@ -50,11 +50,18 @@ pub(crate) struct Point {
     pub(crate) nth: u64,
 }
 
+impl Point {
+    /// Where default behaviour had come to its end. No thread has this path.
+    pub(crate) fn end() -> Point {
+        Point { thread: "-".to_owned(), op: "end".to_owned(), site: "-".to_owned(), nth: 1 }
+    }
+}
+
 /// A decision that default behaviour would not have made.
 #[derive(Clone, Debug)]
 pub(crate) struct DeltaView {
     pub(crate) delta: Delta,
-    /// What default behaviour would have done there; nothing if it had come to its end, or if that was not asked.
+    /// What default behaviour would have done there; nothing if that was not asked.
     pub(crate) instead: Option<Point>,
 }
 
@@ -196,11 +203,13 @@ impl World {
 }
 
 fn named_delta(world: &World, view: &View, needed: &Needed) -> DeltaView {
-    let instead = needed.instead.and_then(|(id, kind, site)| {
-        let thread = view.threads.iter().position(|thread| thread.id == id)?;
+    let Some((id, kind, site)) = needed.instead else {
+        return DeltaView { delta: needed.delta, instead: Some(Point::end()) };
+    };
+    let instead = view.threads.iter().position(|thread| thread.id == id).map(|thread| {
         let place = place(site);
         let nth = view.occurrences(needed.delta.step as usize, thread, kind.name(), &place) + 1;
-        Some(Point { thread: world.names.path(id), op: kind.name().to_owned(), site: site_text(&place), nth })
+        Point { thread: world.names.path(id), op: kind.name().to_owned(), site: site_text(&place), nth }
     });
     DeltaView { delta: needed.delta, instead }
 }

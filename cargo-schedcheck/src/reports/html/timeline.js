@@ -186,7 +186,7 @@ function timeline(test, source) {
     else return;
     event.preventDefault();
   };
-  const legend = element("div", { class: "legend" }, element("span", {}, "⇄ preemption"), element("span", {}, "→ had to happen before"),
+  const legend = element("div", { class: "legend" }, element("span", {}, "⇄ preemption"), element("span", {}, "→ makes possible, or is seen by"),
     ...objects.slice(0, 8).map((object) => element("span", {}, element("span", { class: "swatch", style: `background:${objectColor(object)}` }), `${object} held`)));
   const controls = element("div", { class: "controls" }, back, slider, forth, element("label", {}, all, " every step"));
   const root = element("div", {}, controls, now, lanes, legend);
