@@ -226,3 +226,28 @@ fn a_choice_takes_the_alternative_of_the_plan_and_an_assumption_drops_the_execut
     assert!(matches!(outcome, Outcome::Panicked(report) if report.message == "chose 3"));
     assert_eq!(choose(1).0, End::Stopped);
 }
+
+#[test]
+fn threads_that_outlive_the_test_are_a_failure_where_that_is_asked_for() {
+    fn leaves_one() -> TestResult {
+        thread::Builder::new().name("worker".to_owned()).spawn(thread::park).unwrap();
+        Ok(())
+    }
+    fn joins_it() -> TestResult {
+        let worker = thread::spawn(thread::park);
+        worker.thread().unpark();
+        worker.join().unwrap();
+        Ok(())
+    }
+    let run = |body: fn() -> TestResult, detect: bool| {
+        let mut execution = Execution::new(Test { body, should_panic: None }, 100);
+        if detect {
+            execution.detect_leaks();
+        }
+        execution.run(&Plan::default(), None, &mut Trace::default());
+        format!("{:?}", execution.outcome())
+    };
+    assert_eq!(run(leaves_one, false), "Passed");
+    assert_eq!(run(leaves_one, true), "Leak(\"thread 'worker' has not ended when the test had\")");
+    assert_eq!(run(joins_it, true), "Passed");
+}

@@ -32,12 +32,15 @@ pub struct ExploreOpts {
     #[arg(long, value_name = "N", env = "SCHEDCHECK_RANDOM_RUNS")]
     pub random_runs: Option<u32>,
     /// Beside an unbounded search, cover all schedules with 0, 1, 2, … preemptions first, with one
-    /// execution in twenty [default: on]
+    /// execution in fifty [default: on]
     #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_LEVELS")]
     pub levels: Option<Switch>,
     /// Explore one order of threads started by `schedcheck_rt::symmetric`, not all [default: on]
     #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_SYMMETRY")]
     pub symmetry: Option<Switch>,
+    /// Whether threads that have not ended when the test has are a failure [default: off]
+    #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_LEAKS")]
+    pub leaks: Option<Switch>,
     /// Target of the priority `method`: a function, such as `Queue::push` (repeatable)
     #[arg(long, value_name = "PATH", env = "SCHEDCHECK_METHOD", value_delimiter = ',')]
     pub method: Vec<String>,

@@ -93,7 +93,10 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
         Outcome::Panicked(report) => {
             format!("{}\nbefore that, {}", report.message, report.earlier.join("\n"))
         }
-        Outcome::ExpectationMissed(text) | Outcome::Misuse(text) | Outcome::Crash(text) => text.clone(),
+        Outcome::ExpectationMissed(text)
+        | Outcome::Misuse(text)
+        | Outcome::Leak(text)
+        | Outcome::Crash(text) => text.clone(),
         Outcome::Deadlock(deadlock) if deadlock.lost_wakeup => {
             "lost wake-up: a notification was given before the thread waited, and no other will come"
                 .to_owned()

@@ -26,6 +26,8 @@ pub(super) struct Settings {
     pub(super) levels: bool,
     /// Whether threads that are declared interchangeable are treated so.
     pub(super) symmetry: bool,
+    /// Whether threads that outlive the test are a failure.
+    pub(super) leaks: bool,
     pub(super) budget: Budget,
     pub(super) expect: Option<String>,
     /// Targets of `method` and `var`, trusted code, code to focus on.
@@ -49,6 +51,7 @@ impl Default for Settings {
             random_runs: 20_000,
             levels: true,
             symmetry: true,
+            leaks: false,
             budget: Budget::default(),
             expect: None,
             names: Names::default(),
@@ -64,6 +67,9 @@ impl Settings {
         let mut execution = Execution::new(test, self.max_steps);
         if self.os_threads {
             execution.use_os_threads();
+        }
+        if self.leaks {
+            execution.detect_leaks();
         }
         if !self.symmetry {
             execution.ignore_symmetry();
@@ -122,13 +128,14 @@ impl Settings {
             "seed" => self.seed = parse(name, value)?,
             "random-runs" => self.random_runs = parse(name, value)?,
             "levels" => self.levels = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
+            "leaks" => self.leaks = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "symmetry" => self.symmetry = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "spurious" => self.budget.spurious = parse(name, value)?,
             "timeouts" => self.budget.timeouts = parse(name, value)?,
             "weak-cas" => self.budget.weak_failures = parse(name, value)?,
             "expect" => self.expect = Some(value.to_owned()),
             "os-threads" => self.os_threads = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
-            "races" => self.races = on_or_off(value).ok_or_else(|| bad_option(name, value))?,
+            "races" => self.races = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "method" | "var" | "trust" | "focus" => {}
             _ => return Err(bad_option(name, value)),
         }
@@ -150,14 +157,6 @@ fn yes_or_no(word: &str) -> Option<bool> {
     match word {
         "yes" | "true" | "on" => Some(true),
         "no" | "false" | "off" => Some(false),
-        _ => None,
-    }
-}
-
-fn on_or_off(word: &str) -> Option<bool> {
-    match word {
-        "on" | "true" => Some(true),
-        "off" | "false" => Some(false),
         _ => None,
     }
 }

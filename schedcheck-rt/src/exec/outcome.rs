@@ -25,6 +25,8 @@ pub enum Outcome {
     DataRace(DataRace),
     /// A primitive was used in a way it forbids.
     Misuse(String),
+    /// The test is done and threads of it are not, where that was asked for.
+    Leak(String),
     /// The plan asked for something that was not possible.
     Diverged(Divergence),
     /// The process received a fatal signal or ended while the test ran.
@@ -107,6 +109,7 @@ impl Outcome {
             Outcome::Livelock { .. } => "livelock",
             Outcome::DataRace(_) => "data-race",
             Outcome::Misuse(_) => "misuse",
+            Outcome::Leak(_) => "leak",
             Outcome::Diverged(_) => "nondeterminism",
             Outcome::Crash(_) => "crash",
         }

@@ -49,6 +49,8 @@ pub struct Execution {
     system_thread: Option<std::thread::ThreadId>,
     /// Keep the view also of executions that pass.
     keep_views: bool,
+    /// Threads that outlive the test are a failure.
+    leaks: bool,
 }
 
 impl std::fmt::Debug for Execution {
@@ -67,6 +69,7 @@ impl Execution {
             view: View::default(),
             system_thread: None,
             keep_views: false,
+            leaks: false,
         }
     }
 
@@ -123,6 +126,11 @@ impl Execution {
     /// Paths that were asked for and match no function of the program.
     pub fn unknown_paths(&self) -> &[String] {
         self.world.places.as_ref().map_or(&[], |places| places.unknown())
+    }
+
+    /// From now on an execution fails if threads have not ended when the test has.
+    pub fn detect_leaks(&mut self) {
+        self.leaks = true;
     }
 
     /// How the last execution ended.
@@ -184,6 +192,7 @@ impl Execution {
             self.world.outcome = Some(Outcome::DataRace(race));
         }
         let judged = judge(&self.world, self.test, returned.take());
+        let judged = judged.or_else(|| self.leaks.then(|| leaked(&self.world)).flatten());
         self.world.outcome.get_or_insert(Outcome::Passed);
         if let (Some(Outcome::Passed), Some(worse)) = (&self.world.outcome, judged) {
             self.world.outcome = Some(worse);
@@ -328,6 +337,15 @@ fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Opt
     }
     let unheard = world.threads.iter().position(|thread| thread.unheard_panic)?;
     Some(Outcome::Panicked(panic_of(world, unheard)))
+}
+
+/// The threads that have not ended.
+fn leaked(world: &World) -> Option<Outcome> {
+    let left = (0..world.threads.len()).filter(|slot| !world.threads[*slot].ended);
+    let names: Vec<String> = left.map(|slot| format!("'{}'", view::thread_name(world, slot))).collect();
+    let (noun, verb) = if names.len() == 1 { ("thread", "has") } else { ("threads", "have") };
+    let text = format!("{noun} {} {verb} not ended when the test had", names.join(", "));
+    (!names.is_empty()).then_some(Outcome::Leak(text))
 }
 
 /// The last panic of the thread in `slot`, and those of others before it.
