@@ -179,6 +179,11 @@ impl Cell {
         if first.is_as_good_as(new) {
             return true;
         }
+        if new.bytes == 0xff && matches!(new.touch, Touch::Write) {
+            // What large values are moved by: nothing else remains.
+            (*first, second.bytes) = (*new, 0);
+            return true;
+        }
         for entry in [&mut *first, &mut *second] {
             if new.touch.covers(entry.touch) {
                 entry.bytes &= !new.bytes;

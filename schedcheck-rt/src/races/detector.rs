@@ -264,6 +264,14 @@ impl Detector {
 
     /// Notes an access in all of its cells.
     fn note(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
+        if address % GRAIN + size <= GRAIN {
+            let cell = self.areas.cell(address)?;
+            let new = self.entry(bytes(address % GRAIN, size), touch, place);
+            let clock = self.clocks.clock(self.thread);
+            // SAFETY: as in `touch_own`.
+            let earlier = unsafe { (*cell).note(self.generation, &new, clock, &mut self.overflow) }?;
+            return Some(self.race(address, size, &earlier, &new));
+        }
         let end = address.saturating_add(size);
         let mut at = address;
         while at < end {
