@@ -40,14 +40,15 @@ pub enum ExpectedError {
     #[error("could not read cargo's configuration: {0}")]
     CargoConfig(String),
     #[error("{0}")]
-    Usage(String),
-    #[error("{0}")]
     NoTests(String),
     #[error("{0}")]
     BadSetup(String),
     /// The user pressed Ctrl-C while something was being prepared.
     #[error("interrupted before any test was explored")]
     Interrupted,
+    /// A test process would not do what it was asked to, for example because of an attribute's argument.
+    #[error("`{test}` cannot be explored: {message}")]
+    Refused { test: String, message: String },
     #[error("the debugger ended before the test did")]
     DebuggerEnded,
 }
@@ -57,7 +58,6 @@ impl ExpectedError {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::BuildFailed | Self::Metadata { .. } => ExitCode::BuildFailed,
-            Self::Usage(_) => ExitCode::Usage,
             Self::NoTests(_) => ExitCode::NoTests,
             Self::Interrupted | Self::DebuggerEnded => ExitCode::Interrupted,
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::Passed,
@@ -69,6 +69,7 @@ impl ExpectedError {
             | Self::NotUtf8 { .. }
             | Self::Io(_)
             | Self::CargoConfig(_)
+            | Self::Refused { .. }
             | Self::BadSetup(_) => ExitCode::BadSetup,
         }
     }

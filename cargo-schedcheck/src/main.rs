@@ -17,6 +17,7 @@ mod reports;
 mod run;
 mod suggest;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode as ProcessExit;
@@ -50,7 +51,8 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
         let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {warning}");
     }
     run::interrupt::install();
-    let outcome = std::panic::catch_unwind(|| dispatch(cli));
+    let environment = cli::from_environment(&matches);
+    let outcome = std::panic::catch_unwind(|| dispatch(cli, &environment));
     match outcome {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
@@ -74,12 +76,13 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
     }
 }
 
-fn dispatch(cli: Cli) -> Result<ExitCode> {
+fn dispatch(cli: Cli, environment: &BTreeMap<String, String>) -> Result<ExitCode> {
     match cli.command {
         None => run::run(&cli.run),
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Replay(args)) => regressions::replay::replay(&args),
         Some(Command::List(args)) => list(&args),
+        Some(Command::ShowConfig(args)) => config::show::show(&args, environment),
         Some(Command::Clean(args)) => clean(&args),
         Some(Command::Completions { shell }) => completions(shell),
     }

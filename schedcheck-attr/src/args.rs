@@ -39,6 +39,7 @@ const ARGUMENTS: &[(&str, Kind, &str)] = &[
     ("var", Kind::Names, "\"HEAD\""),
     ("trust", Kind::Names, "\"once_cell\""),
     ("focus", Kind::Names, "\"my_crate::queue\""),
+    ("races", Kind::OneOf(&["on", "off"]), "\"off\""),
     ("expect", Kind::OneOf(OUTCOMES), "\"deadlock\""),
 ];
 

@@ -51,6 +51,7 @@ use proc_macro::TokenStream;
 /// | `var` | `"HEAD"` | statics, fields, variables or labels that `var` prefers |
 /// | `trust` | `"once_cell"` | crates, modules or functions that are not preempted inside |
 /// | `focus` | `"my_crate::queue"` | those outside of which nothing is preempted |
+/// | `races` | `"off"` | data-race detection on plain memory |
 /// | `expect` | `"deadlock"` | passes if found: `deadlock panic livelock data-race misuse crash leak` |
 ///
 /// ```

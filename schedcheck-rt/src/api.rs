@@ -55,11 +55,12 @@ pub fn choose_from<T>(values: &[T]) -> &T {
 /// let (a, b) = (schedcheck_rt::choose(3), schedcheck_rt::choose(3));
 /// schedcheck_rt::assume(a <= b);
 /// ```
+#[track_caller]
 #[inline(never)]
 pub fn assume(condition: bool) {
     #[cfg(feature = "engine")]
     if !condition && let Some(active) = active() {
-        active.abandon();
+        active.abandon(std::panic::Location::caller());
     }
     #[cfg(not(feature = "engine"))]
     let _ = condition;

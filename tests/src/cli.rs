@@ -125,6 +125,11 @@ fn binary() -> &'static Utf8Path {
 
 /// Engines are shared by all tests, apart from the user's own.
 fn cache() -> Utf8PathBuf {
+    scratch().join("schedcheck-cache")
+}
+
+/// What outlives a test.
+pub fn scratch() -> Utf8PathBuf {
     let target = binary().parent().and_then(Utf8Path::parent).expect("target/PROFILE/cargo-schedcheck");
-    target.join("tmp").join("schedcheck-cache")
+    target.join("tmp")
 }

@@ -10,7 +10,7 @@ use crate::cli::{Schedcheck, scrub};
 /// A copy of a fixture that lives as long as this value.
 #[derive(Debug)]
 pub struct Project {
-    _dir: tempfile::TempDir,
+    _dir: Option<tempfile::TempDir>,
     /// Its root.
     pub path: Utf8PathBuf,
 }
@@ -24,11 +24,20 @@ impl Project {
         project
     }
 
+    /// The fixture of this name, for tests that change nothing in it: built once, in the target directory. The caller
+    /// makes sure that it is asked for once in a process.
+    pub fn shared(fixture: &str) -> Self {
+        let source = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
+        let path = crate::cli::scratch().join("shared").join(fixture);
+        copy(&source, &path);
+        Self { path, _dir: None }
+    }
+
     /// A directory with nothing in it.
     pub fn empty() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = fs::canonicalize(dir.path()).expect("it exists");
-        Self { path: Utf8PathBuf::from_path_buf(path).expect("a UTF-8 path"), _dir: dir }
+        Self { path: Utf8PathBuf::from_path_buf(path).expect("a UTF-8 path"), _dir: Some(dir) }
     }
 
     /// Writes a file of the project.

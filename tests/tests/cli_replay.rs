@@ -1,4 +1,7 @@
 //! Replay files: written before anything is said, read again with suspicion, never a pass by accident.
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use schedcheck_tests::project::Project;
 
 const DEADLOCK: &str = "target/schedcheck/failures/canned.canned.deadlocks.toml";
@@ -25,6 +28,52 @@ fn a_recorded_failure_happens_again() {
     assert_eq!(lines[2]["outcome"], "deadlock");
     assert_eq!(lines[2]["replay"], DEADLOCK);
     assert!(project.read("request").contains("set.seed 7\n"));
+}
+
+#[test]
+fn the_file_is_there_before_anything_is_said() {
+    let project = Project::copy_of("canned");
+    for (args, sign) in [(&["--message-format", "json"][..], "test-finished"), (&[][..], "FAIL [")] {
+        let mut command = project.schedcheck(&[&["deadlocks"], args].concat()).command();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let mut lines: Box<dyn BufRead> = match args.is_empty() {
+            true => Box::new(BufReader::new(stderr)),
+            false => Box::new(BufReader::new(stdout)),
+        };
+        let mut line = String::new();
+        while !line.contains(sign) {
+            line.clear();
+            assert_ne!(lines.read_line(&mut line).unwrap(), 0, "{sign} never came");
+            if line.contains(sign) {
+                project.read(DEADLOCK);
+            }
+        }
+        std::io::copy(&mut lines, &mut std::io::sink()).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(100));
+        fs_err::remove_file(project.path.join(DEADLOCK)).unwrap();
+    }
+}
+
+#[test]
+fn a_trace_has_every_step() {
+    let project = Project::copy_of("unmodified");
+    project.schedcheck(&["--all-tests", "opposite_order"]).run().expect_code(100);
+    let file = "target/schedcheck/failures/unmodified.lib.tests-opposite_order.toml";
+    let shown = |args: &[&str]| {
+        let output = project.schedcheck(&[&["replay", file], args].concat()).run().expect_code(100);
+        let numbered =
+            |line: &&str| line.split_whitespace().next().is_some_and(|word| word.parse::<u32>().is_ok());
+        let table = output
+            .stderr
+            .lines()
+            .skip_while(|line| !line.starts_with(" step"))
+            .take_while(|line| !line.is_empty());
+        table.filter(numbered).count()
+    };
+    // Two threads are blocked after seven steps.
+    assert_eq!(shown(&["--trace"]), 7 + 2);
+    assert!(shown(&[]) < 7);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Snapshots of what people and programs see, from fixed events.
+use std::sync::LazyLock;
+
 use schedcheck_tests::project::Project;
 
 /// Runs tests of the fixture `canned` one after the other.
 fn canned(args: &[&str], code: i32) -> schedcheck_tests::cli::Output {
-    let project = Project::copy_of("canned");
-    project.schedcheck(&[&["-j1", "--no-fail-fast", "--exact"], args].concat()).run().expect_code(code)
+    static CANNED: LazyLock<Project> = LazyLock::new(|| Project::shared("canned"));
+    CANNED.schedcheck(&[&["-j1", "--no-fail-fast", "--exact"], args].concat()).run().expect_code(code)
 }
 
 /// The only time in the report that is not the fixture's own.
@@ -21,14 +23,26 @@ fn passes_say_what_was_covered() {
     assert_eq!(output.stdout, "");
 }
 
-#[test]
-fn a_deadlock_reads_like_an_error_of_rustc() {
-    snapshot("deadlock", &canned(&["deadlocks"], 100).own_stderr());
+/// Every way to fail has a form of its own.
+macro_rules! forms {
+    ($($test:ident: $canned:literal => $code:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            snapshot(stringify!($test), &canned(&[$canned], $code).own_stderr());
+        })*
+    };
 }
 
-#[test]
-fn a_panic_shows_its_own_text_and_output() {
-    snapshot("panic", &canned(&["panics"], 100).own_stderr());
+forms! {
+    deadlock: "deadlocks" => 100,
+    lost_wakeup: "loses_a_wakeup" => 100,
+    panic: "panics" => 100,
+    livelock: "goes_round" => 100,
+    data_race: "races" => 100,
+    misuse: "misuses" => 100,
+    crash: "crashes" => 100,
+    nondeterminism: "is_nondeterministic" => 6,
+    refused: "is_refused" => 96,
 }
 
 #[test]

@@ -52,6 +52,31 @@ fn a_debugger_stops_at_every_step_and_sees_all_threads() {
     assert!(output.stderr.contains("this is the recorded failure, repeated"), "{}", output.stderr);
 }
 
+#[test]
+fn a_debugger_steps_from_line_to_line_while_other_threads_take_their_turns() {
+    if !gdb_is_there() {
+        return;
+    }
+    let (project, file) = deadlock();
+    // Line 16 locks in the test's own thread; then the other thread takes its turn, up to its second lock.
+    let commands = [
+        "break src/lib.rs:16",
+        "run",
+        "next",
+        "next",
+        "frame",
+        "tbreak src/lib.rs:13",
+        "continue",
+        "info threads",
+    ];
+    let output = project.schedcheck(&["replay", &file, "--debugger", &gdb(&commands)]).run().expect_code(130);
+    let said = &output.stdout;
+    let place = |text: &str| said.find(text).unwrap_or_else(|| panic!("{text} is not in:\n{said}"));
+    let (line, next, other) = (place("lib.rs:16"), place("let one = first.lock()"), place("lib.rs:13"));
+    assert!(line < next && next < other, "{said}");
+    assert!(said.contains("thread-1"), "{said}");
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_breakpoint_can_name_the_step() {

@@ -37,7 +37,10 @@ const MESSAGES: &[(&str, &str)] = &[
         "memory::buggy_use_after_free_by_one_thread",
         "use after free: thread 'main' reads 1 byte of memory that thread 'main' has freed",
     ),
-    ("memory::buggy_free_while_another_reads", "data race: thread 'thread-1' reads 8 bytes"),
+    (
+        "memory::buggy_free_while_another_reads",
+        "use after free: thread 'thread-1' reads 8 bytes of memory that thread 'main'",
+    ),
 ];
 
 /// Those that show only in another schedule than the first.

@@ -63,6 +63,12 @@ impl Project {
             .filter_map(|name| name.as_str().map(str::to_owned))
     }
 
+    /// Whether a package of the workspace has a target that we call so.
+    pub fn has_target(&self, package: &str, target: &str) -> bool {
+        let mut packages = self.metadata.packages.iter().filter(|known| known.name.as_str() == package);
+        packages.any(|known| known.targets.iter().any(|known| super::target_name(known) == target))
+    }
+
     /// The name of a package.
     pub fn package_name(&self, id: &PackageId) -> String {
         self.package(id).map_or_else(|| id.repr.clone(), |package| package.name.to_string())

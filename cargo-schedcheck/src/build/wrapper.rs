@@ -33,6 +33,11 @@ impl Instrument {
         if races { Self::Memory } else { Self::Atomics }
     }
 
+    /// Whether the compiler has the pass for memory accesses, and the engine the functions that it calls.
+    pub fn sees_memory_on(target: &str) -> bool {
+        matches!(target, "x86_64-unknown-linux-gnu" | "aarch64-unknown-linux-gnu")
+    }
+
     /// The mode that the command told the wrapper.
     fn from_env() -> Self {
         match std::env::var(INSTRUMENT).as_deref() {
@@ -64,6 +69,7 @@ impl Instrument {
             "-Zexternal-clangrt",
             "-Cunsafe-allow-abi-mismatch=sanitizer",
             "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
+            "-Cllvm-args=-tsan-distinguish-volatile=1",
         ];
         match self {
             Self::Atomics => ATOMICS,

@@ -5,6 +5,8 @@ pub mod explore_opts;
 pub mod output_opts;
 pub mod priority;
 
+use std::collections::BTreeMap;
+
 use camino::Utf8PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
@@ -55,6 +57,8 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Print the tests that would be explored, one per line: PACKAGE::TARGET TEST
     List(Box<ListArgs>),
+    /// Print the settings that hold and where each comes from; for single tests with a FILTER
+    ShowConfig(Box<ShowConfigArgs>),
     /// Remove what this command built: its folder in the target directory, and the engines of all toolchains
     Clean(Box<CleanArgs>),
     /// Print completions for a shell
@@ -71,6 +75,9 @@ pub struct RunArgs {
     pub select: SelectArgs,
     #[command(flatten)]
     pub explore: ExploreOpts,
+    /// Remove the files of `schedcheck-regressions/` that no longer fail
+    #[arg(long, help_heading = "Regressions")]
+    pub prune: bool,
     #[command(flatten)]
     pub output: OutputOpts,
     #[command(flatten)]
@@ -90,6 +97,19 @@ pub struct ListArgs {
     pub cargo: CargoOpts,
 }
 
+/// Arguments of `show-config`.
+#[derive(Debug, Args)]
+pub struct ShowConfigArgs {
+    #[command(flatten)]
+    pub select: SelectArgs,
+    #[command(flatten)]
+    pub explore: ExploreOpts,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub cargo: CargoOpts,
+}
+
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
@@ -98,6 +118,10 @@ pub struct ReplayArgs {
     /// Print every step, not only those that matter
     #[arg(long, env = "SCHEDCHECK_TRACE", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub trace: bool,
+    /// Keep the file in `schedcheck-regressions/` beside the package's manifest if it fails as recorded: from then
+    /// on it is replayed first on every run
+    #[arg(long)]
+    pub save: bool,
     /// Run every thread of the test on its own OS thread
     #[arg(long, env = "SCHEDCHECK_OS_THREADS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub os_threads: bool,
@@ -154,9 +178,27 @@ pub struct ConfigArgs {
     /// Read no config file
     #[arg(long, conflicts_with_all = ["config_file", "preset"])]
     pub no_config: bool,
-    /// The preset of the config file to use [default: default]
+    /// The preset to use: `default`, `ci` (every test, also after a failure), `nightly` (as `ci`, ten minutes each),
+    /// or one of the config file [default: default]
     #[arg(long, value_name = "NAME", env = "SCHEDCHECK_PRESET")]
     pub preset: Option<String>,
+}
+
+/// The flags that were taken from the environment, by the names of their settings, and from which variable.
+pub fn from_environment(matches: &clap::ArgMatches) -> BTreeMap<String, String> {
+    let command = command();
+    let (command, matches) = match matches.subcommand() {
+        Some((name, matches)) => (command.find_subcommand(name).cloned().unwrap_or(command), matches),
+        None => (command, matches),
+    };
+    let taken = command.get_arguments().filter(|arg| {
+        let id = arg.get_id().as_str();
+        matches.try_contains_id(id).unwrap_or(false)
+            && matches.value_source(id) == Some(clap::parser::ValueSource::EnvVariable)
+    });
+    taken
+        .filter_map(|arg| Some((arg.get_long()?.to_owned(), arg.get_env()?.to_string_lossy().into_owned())))
+        .collect()
 }
 
 /// The command line with its help trimmed: `-h` fits a screen, `--help` has everything.

@@ -1,5 +1,5 @@
 //! What is printed or written, and in which form.
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, ValueEnum};
 
 use crate::error::{ExpectedError, Result};
@@ -14,12 +14,27 @@ pub struct OutputOpts {
     /// Write a JUnit report
     #[arg(long, value_name = "FILE", env = "SCHEDCHECK_JUNIT")]
     pub junit: Option<Utf8PathBuf>,
-    /// Write a SARIF report
+    /// Write a SARIF report, with one flow for each thread of a failing schedule
     #[arg(long, value_name = "FILE", env = "SCHEDCHECK_SARIF")]
     pub sarif: Option<Utf8PathBuf>,
-    /// Write an HTML report
+    /// Write an HTML report into this folder: one file, `index.html`, that needs nothing else
     #[arg(long, value_name = "DIR", env = "SCHEDCHECK_HTML")]
     pub html: Option<Utf8PathBuf>,
+    /// Open the HTML report in a browser
+    #[arg(long, requires = "html")]
+    pub open: bool,
+    /// Write failing schedules as a Chrome trace, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE", env = "SCHEDCHECK_CHROME_TRACE")]
+    pub chrome_trace: Option<Utf8PathBuf>,
+    /// Annotations and a summary for a CI [default: for GitHub where GITHUB_ACTIONS is set]
+    #[arg(
+        long,
+        value_name = "CI",
+        env = "SCHEDCHECK_ANNOTATIONS",
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub annotations: Annotations,
 }
 
 /// Forms of the event stream.
@@ -29,15 +44,39 @@ pub enum MessageFormat {
     Json,
 }
 
+/// Who gets annotations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Annotations {
+    Auto,
+    None,
+    Github,
+}
+
 impl OutputOpts {
-    /// Refuses reports that this version cannot write, before anything is built.
+    /// Makes sure that the reports can be written, before anything is built.
     pub fn check(&self) -> Result<()> {
-        let asked = [("--junit", &self.junit), ("--sarif", &self.sarif), ("--html", &self.html)];
-        match asked.into_iter().find(|(_, path)| path.is_some()) {
-            None => Ok(()),
-            Some((flag, _)) => Err(ExpectedError::Usage(format!(
-                "{flag} is not available yet in this version; use `--message-format json` for machine-readable results"
-            ))),
+        if let Some(dir) = &self.html {
+            fs_err::create_dir_all(dir)?;
+        }
+        for path in [&self.junit, &self.sarif, &self.chrome_trace].into_iter().flatten() {
+            if path.is_dir() {
+                return Err(ExpectedError::BadSetup(format!(
+                    "{path} is a folder: name a file for the report"
+                )));
+            }
+            if let Some(folder) = path.parent().filter(|folder| *folder != Utf8Path::new("")) {
+                fs_err::create_dir_all(folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether GitHub is to be told.
+    pub fn annotates_for_github(&self) -> bool {
+        match self.annotations {
+            Annotations::None => false,
+            Annotations::Github => true,
+            Annotations::Auto => std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true"),
         }
     }
 }

@@ -109,6 +109,20 @@ impl TryFrom<String> for Budget {
     }
 }
 
+/// Presets that need not be written down.
+pub const BUILT_IN: [&str; 3] = ["default", "ci", "nightly"];
+
+/// What a built-in preset says.
+pub fn built_in(name: &str) -> Option<Section> {
+    let every_test = Section { fail_fast: Some(false), ..Section::default() };
+    match name {
+        "default" => Some(Section::default()),
+        "ci" => Some(every_test),
+        "nightly" => Some(Section { max_time: Some(Budget(Duration::from_secs(600))), ..every_test }),
+        _ => None,
+    }
+}
+
 impl ConfigFile {
     /// Parses the text of the file at `path`.
     pub fn parse(text: &str, path: &Utf8Path) -> Result<Self> {

@@ -1,12 +1,16 @@
 //! Where every setting comes from: command line > environment > attribute of the test > override > preset > default.
 pub mod file;
 pub mod limits;
+pub mod show;
+
+use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
 use crate::cli::{ConfigArgs, ExploreOpts};
 use crate::error::{ExpectedError, Result};
+use crate::run::session::as_typed;
 use crate::suggest;
 use file::{ConfigFile, Section};
 pub use limits::Limits;
@@ -17,12 +21,19 @@ pub struct Settings {
     /// From the command line or the environment: stronger than the attribute of a test.
     pub set: Limits,
     /// Presets, the nearest first.
-    presets: Vec<Section>,
+    presets: Vec<Preset>,
     /// Crates that keep the real std.
     pub skip: Vec<String>,
     pub fail_fast: bool,
     pub require_complete: bool,
     pub jobs: usize,
+}
+
+/// A preset and where it stands, in words.
+#[derive(Clone, Debug)]
+struct Preset {
+    origin: String,
+    section: Section,
 }
 
 impl Settings {
@@ -31,8 +42,12 @@ impl Settings {
         let (path, file) = read(root, args)?;
         let wanted = args.preset.as_deref();
         let mut presets = chain(&file, &path, wanted)?;
-        presets.push(Section { trusted: file.trusted.clone(), ..Section::default() });
-        let first = |get: fn(&Section) -> Option<bool>| presets.iter().find_map(get);
+        presets.push(Preset {
+            origin: format!("top of {}", as_typed(&path)),
+            section: Section { trusted: file.trusted.clone(), ..Section::default() },
+        });
+        let first =
+            |get: fn(&Section) -> Option<bool>| presets.iter().find_map(|preset| get(&preset.section));
         let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Ok(Self {
             set: Limits::from_cli(opts),
@@ -41,7 +56,7 @@ impl Settings {
             require_complete: opts.require_complete || first(|p| p.require_complete).unwrap_or(false),
             jobs: opts
                 .jobs
-                .or_else(|| presets.iter().find_map(|p| p.jobs))
+                .or_else(|| presets.iter().find_map(|preset| preset.section.jobs))
                 .map_or_else(cores, |jobs| jobs.get()),
             presets,
         })
@@ -49,20 +64,26 @@ impl Settings {
 
     /// What holds for a test unless its own attribute says otherwise.
     pub fn defaults_for(&self, test: &str) -> Limits {
-        let overrides = self.presets.iter().flat_map(|preset| &preset.overrides);
-        let fitting =
-            overrides.filter(|inner| inner.filter.as_ref().is_some_and(|filter| test.contains(filter)));
-        fitting
-            .chain(&self.presets)
-            .map(Section::limits)
-            .fold(Limits::default(), Limits::or)
-            .or(Limits::built_in())
+        self.layers_for(test).into_iter().map(|(_, limits)| limits).fold(Limits::default(), Limits::or)
     }
 
     /// What holds for tests about which nothing special is said.
     pub fn general(&self) -> Limits {
-        let presets = self.presets.iter().map(Section::limits).fold(Limits::default(), Limits::or);
-        self.set.clone().or(presets).or(Limits::built_in())
+        let presets = self.presets.iter().map(|preset| preset.section.limits());
+        self.set.clone().or(presets.fold(Limits::default(), Limits::or)).or(Limits::built_in())
+    }
+
+    /// Everything weaker than the attribute of a test, the strongest first, each with its origin in words.
+    fn layers_for(&self, test: &str) -> Vec<(String, Limits)> {
+        let overrides = self.presets.iter().flat_map(|preset| {
+            let fitting = preset.section.overrides.iter().filter_map(|inner| {
+                let filter = inner.filter.as_ref().filter(|filter| test.contains(filter.as_str()))?;
+                Some((format!("override for `{filter}` in {}", preset.origin), inner.limits()))
+            });
+            fitting.collect::<Vec<_>>()
+        });
+        let presets = self.presets.iter().map(|preset| (preset.origin.clone(), preset.section.limits()));
+        overrides.chain(presets).chain([("default".to_owned(), Limits::built_in())]).collect()
     }
 }
 
@@ -84,8 +105,9 @@ fn read(root: &Utf8Path, args: &ConfigArgs) -> Result<(Utf8PathBuf, ConfigFile)>
     Ok((path, file))
 }
 
-/// The wanted preset and those it inherits from; every preset ends at `default`.
-fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec<Section>> {
+/// The wanted preset and those it inherits from; every preset ends at `default`. A preset of the file adds to the
+/// built-in one of the same name.
+fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec<Preset>> {
     let mut chain = Vec::new();
     let mut seen = vec![];
     let mut next = Some(wanted.unwrap_or("default"));
@@ -94,23 +116,25 @@ fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec
             return Err(ExpectedError::BadSetup(format!("{path}: [preset.{name}] inherits from itself")));
         }
         seen.push(name);
-        let Some(preset) = file.preset.get(name) else {
-            // A default preset need not be written down.
-            if name == "default" {
-                break;
-            }
-            let known: Vec<&str> = file.preset.keys().map(String::as_str).collect();
+        let (written, built_in) = (file.preset.get(name), file::built_in(name));
+        if written.is_none() && built_in.is_none() {
+            let known = file.preset.keys().map(String::as_str).chain(file::BUILT_IN);
+            let known: BTreeSet<&str> = known.collect();
             let hint = suggest::did_you_mean(name, known.iter().copied());
-            let list = if known.is_empty() { "none is defined".to_owned() } else { known.join(", ") };
+            let list: Vec<&str> = known.into_iter().collect();
             return Err(ExpectedError::BadSetup(format!(
-                "{path}: unknown preset `{name}`{hint}; presets: {list}"
+                "{path}: unknown preset `{name}`{hint}; presets: {}",
+                list.join(", ")
             )));
-        };
-        chain.push(preset.clone());
-        next = match &preset.inherits {
+        }
+        next = match written.and_then(|preset| preset.inherits.as_deref()) {
             Some(parent) => Some(parent),
             None => (name != "default").then_some("default"),
         };
+        let at = format!("preset `{name}` of {}", as_typed(path));
+        chain.extend(written.map(|section| Preset { origin: at, section: section.clone() }));
+        let at = format!("built-in preset `{name}`");
+        chain.extend(built_in.map(|section| Preset { origin: at, section }));
     }
     Ok(chain)
 }
@@ -118,6 +142,7 @@ fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn settings(text: &str, preset: Option<&str>) -> Result<Settings> {
         let path = Utf8Path::new("c.toml");
@@ -151,6 +176,17 @@ mod tests {
         assert_eq!(settings.general().seed, Some(9));
         assert_eq!(settings.general().max_steps, Some(7));
         assert_eq!(settings.general().weak_cas, Some(1));
+    }
+
+    #[test]
+    fn presets_of_the_file_add_to_the_built_in_ones() {
+        assert_eq!(settings("", Some("nightly")).unwrap().general().max_time, Some(Duration::from_secs(600)));
+        let file = "[preset.nightly]\nbound = 4\n[preset.default]\nmax-steps = 7";
+        let general = settings(file, Some("nightly")).unwrap().general();
+        assert_eq!((general.bound, general.max_steps), (Some(4), Some(7)));
+        assert_eq!(general.max_time, Some(Duration::from_secs(600)));
+        let general = settings("[preset.nightly]\nmax-time = '5s'", Some("nightly")).unwrap().general();
+        assert_eq!(general.max_time, Some(Duration::from_secs(5)));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::run::wire::{Location, Outcome, Schedule};
 /// The version of the format that this command writes and reads.
 const VERSION: i64 = 1;
 /// Far beyond any schedule; larger files are not ours.
-const LARGEST: u64 = 64 << 20;
+const LARGEST: u64 = 32 << 20;
 
 /// One recorded failure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -115,8 +115,12 @@ impl ReplayFile {
     pub fn load(path: &Utf8Path) -> Result<Self> {
         let refuse = |reason: String| ExpectedError::BadSetup(format!("{path}: {reason}"));
         let size = fs::metadata(path).map_err(|error| ExpectedError::BadSetup(error.to_string()))?;
-        if !size.is_file() || size.len() > LARGEST {
-            return Err(refuse("this is not a replay file".to_owned()));
+        if !size.is_file() {
+            return Err(refuse("this is not a replay file: not a file at all".to_owned()));
+        }
+        if size.len() > LARGEST {
+            let most = LARGEST >> 20;
+            return Err(refuse(format!("this is not a replay file: it is larger than {most} MiB")));
         }
         let bytes = fs::read(path).map_err(|error| ExpectedError::BadSetup(error.to_string()))?;
         let text = String::from_utf8(bytes)
@@ -130,17 +134,17 @@ impl ReplayFile {
             let line = text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count() + 1;
             format!("line {line}: {}", error.message())
         };
-        let table: toml::Table = toml::from_str(text).map_err(|error| at(&error))?;
-        match table.get("version") {
-            Some(toml::Value::Integer(VERSION)) => {}
-            Some(other) => {
-                return Err(format!(
-                    "version {other} is not known here; this command reads version {VERSION}"
-                ));
+        let file = match toml::from_str::<Self>(text) {
+            Ok(file) => file,
+            Err(error) => {
+                // A file of another version may look quite different: the version is the better reason then.
+                let version = toml::from_str::<Version>(text).map_err(|error| at(&error))?;
+                return Err(version.complaint().unwrap_or_else(|| at(&error)));
             }
-            None => return Err("this is not a replay file: it has no `version`".to_owned()),
+        };
+        if let Some(complaint) = (Version { version: Some(file.version.into()) }).complaint() {
+            return Err(complaint);
         }
-        let file: Self = toml::from_str(text).map_err(|error| at(&error))?;
         if file.failure.outcome == Outcome::Passed {
             return Err("it records no failure".to_owned());
         }
@@ -149,6 +153,25 @@ impl ReplayFile {
             return Err(format!("it has {found} of {} choices; was it cut short?", file.choices));
         }
         Ok(file)
+    }
+}
+
+/// The part of a file that every version has.
+#[derive(Deserialize)]
+struct Version {
+    version: Option<toml::Value>,
+}
+
+impl Version {
+    /// Why a file of this version cannot be read.
+    fn complaint(&self) -> Option<String> {
+        match &self.version {
+            Some(toml::Value::Integer(VERSION)) => None,
+            Some(other) => {
+                Some(format!("version {other} is not known here; this command reads version {VERSION}"))
+            }
+            None => Some("this is not a replay file: it has no `version`".to_owned()),
+        }
     }
 }
 
@@ -175,6 +198,7 @@ mod tests {
             op: "mutex.lock".into(),
             site: "src/lib.rs:8:17".into(),
             nth: 1,
+            instead: None,
         };
         ReplayFile::new(
             RecordedTest {
@@ -186,7 +210,12 @@ mod tests {
             Tool { schedcheck: "0.1.0".into(), rustc: "rustc 1.95.0".into() },
             Failure { outcome: Outcome::Deadlock, message: "two\nlines".into(), location: None },
             Options { set: vec![("seed".into(), "7".into())], default: Vec::new() },
-            Schedule { fingerprint: "ab".into(), steps: 7, deltas: vec![delta(5), delta(6)] },
+            Schedule {
+                fingerprint: "ab".into(),
+                steps: 7,
+                lines: [("src/lib.rs:8".to_owned(), "    a.lock();".to_owned())].into(),
+                deltas: vec![delta(5), delta(6)],
+            },
         )
     }
 

@@ -1,19 +1,22 @@
 //! `cargo schedcheck replay`: one recorded schedule, one run, the same failure.
 use std::time::Duration;
 
+use camino::Utf8PathBuf;
+
 use super::file::ReplayFile;
+use super::{saved, sites};
 use crate::build::{TestBinary, target_args};
 use crate::cli::explore_opts::Switch;
 use crate::cli::{CargoOpts, ExploreOpts, ReplayArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
-use crate::reports::Event;
 use crate::reports::event::{RunStarted, Summary, TestResult};
+use crate::reports::{Event, Reports, Sink, Volume, say};
 use crate::run::explore::{Verdict, attend};
 use crate::run::request::Request;
 use crate::run::session::{Session, as_typed, replay_command};
-use crate::run::wire::{Finished, Outcome};
-use crate::run::{self, session, utf8};
+use crate::run::wire::{Finished, Outcome, Schedule};
+use crate::run::{session, utf8};
 
 /// A single execution needs a fraction of this, unless it hangs in code that we do not control.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -25,35 +28,30 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let cargo = cargo_opts(&file, &args.cargo)?;
     let mut session = Session::open(&cargo, &args.config, &ExploreOpts::default())?;
     session.settings.set.races = Some(if file.detects_races() { Switch::On } else { Switch::Off });
+    if !session.project.has_target(&file.test.package, &file.test.target) {
+        return Err(missing(&file));
+    }
     let binaries = session.build(&cargo)?;
     let binary = find(&file, &binaries)?;
-
-    let work = tempfile::tempdir()?;
-    let work = utf8(work.path())?.to_owned();
-    let pairs = |pairs: &'_ [(String, String)]| pairs.to_vec();
-    let (set, default) = (pairs(&file.options.set), pairs(&file.options.default));
-    let on_os_threads = args.os_threads || args.debugger.is_some();
-    let request = Request::replay(&file.test.name, &file.schedule)
-        .settings("set", set.iter().map(|(key, value)| (key.as_str(), value.clone())))
-        .settings("set", on_os_threads.then(|| ("os-threads", "yes".to_owned())))
-        .settings("default", default.iter().map(|(key, value)| (key.as_str(), value.clone())))
-        .record(&work.join("record"));
+    let source_dirs = session.source_dirs(binary);
 
     let everything = args.trace || cargo.verbose > 0;
-    let mut sink = run::sink(&args.output, cargo.quiet, everything);
+    let volume = Volume { quiet: cargo.quiet, everything };
+    let mut sink = Reports::new(&args.output, volume, session.project.root());
     let started = RunStarted { tests: 1, binaries: 1, limits: session.settings.general(), replay: true };
     let start = std::time::Instant::now();
     sink.event(&Event::RunStarted(&started))?;
     sink.event(&Event::TestStarted(&file.id()))?;
-    let finished = match &args.debugger {
-        Some(debugger) => debugger.run(binary, request, &work)?,
-        None => match attend(binary, &request, &work, cargo.verbose > 0, PATIENCE, |_| {})? {
-            Verdict::Finished { finished, .. } => *finished,
-            Verdict::Stopped(_) => return Err(ExpectedError::Interrupted),
-        },
-    };
-    let mut finished = judged(&file, finished);
-    finished.shorten_places(session.project.root());
+    let once = Once { file: &file, binary, source_dirs: &source_dirs };
+    let Replayed { state, mut finished } = once.run(args.os_threads)?;
+    if let (Some(debugger), State::Fails) = (&args.debugger, state) {
+        // In the debugger there is one execution: the schedule must fit as it is.
+        let work = tempfile::tempdir()?;
+        let work = utf8(work.path())?.to_owned();
+        let schedule = finished.schedule.as_ref().unwrap_or(&file.schedule);
+        let request = once.request(schedule, true).exactly();
+        finished = once.judged(debugger.run(binary, request, &work)?).finished;
+    }
     let exit_code = match finished.outcome {
         Outcome::Nondeterminism => ExitCode::Nondeterminism,
         _ => ExitCode::Failed,
@@ -66,7 +64,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         replayed: true,
         replay_command: Some(replay_command(&path, &args.cargo)),
         replay: Some(path),
-        source_dirs: session.source_dirs(binary),
+        source_dirs: source_dirs.clone(),
     };
     sink.event(&Event::TestFinished(&result))?;
     let summary = Summary {
@@ -79,27 +77,91 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         exit_code,
     };
     sink.event(&Event::RunFinished(&summary))?;
+    if args.save && state == State::Fails {
+        let kept = saved::keep(&args.file, &binary.package_dir)?;
+        if !cargo.quiet {
+            say(&format!("note: kept as {kept}: replayed first on every run from now on"));
+        }
+    }
     Ok(exit_code)
 }
 
-/// The verdict on a replay: the recorded failure, or a clear statement that it did not come. Never a pass.
-fn judged(file: &ReplayFile, mut finished: Finished) -> Finished {
-    let recorded = file.failure.outcome;
-    let complaint = if let Some(diverged) = &finished.diverged {
-        format!(
-            "the replay left the recorded schedule at step {}: expected {}, found {}",
-            diverged.step, diverged.expected, diverged.found
-        )
-    } else if finished.outcome == Outcome::Passed {
-        format!("the recorded {} did not happen: the test passed in this schedule", recorded.name())
-    } else if finished.outcome != recorded {
-        format!("the file records a {}, but this time it was: {}", recorded.name(), finished.message)
-    } else {
-        return finished;
-    };
-    finished.outcome = Outcome::Nondeterminism;
-    finished.message = format!("{complaint}; the code has changed since, or something is not under control");
-    finished
+/// What became of a recorded failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It happens again.
+    Fails,
+    /// The schedule is still possible, and the test passes in it.
+    Fixed,
+    /// The schedule is not possible any more, or leads to something else.
+    Stale,
+}
+
+/// A replay, judged. Where the failure did not come, the verdict says so: it is never a pass.
+#[derive(Debug)]
+pub struct Replayed {
+    pub state: State,
+    pub finished: Finished,
+}
+
+/// A file and the binary that has its test.
+#[derive(Debug)]
+pub struct Once<'a> {
+    pub file: &'a ReplayFile,
+    pub binary: &'a TestBinary,
+    /// Folders that relative source paths may be relative to.
+    pub source_dirs: &'a [Utf8PathBuf],
+}
+
+impl Once<'_> {
+    /// Executes the recorded schedule and judges what came.
+    pub fn run(&self, os_threads: bool) -> Result<Replayed> {
+        let work = tempfile::tempdir()?;
+        let work = utf8(work.path())?.to_owned();
+        let schedule = sites::moved(self.file.schedule.clone(), self.source_dirs);
+        let request = self.request(&schedule, os_threads).record(&work.join("record"));
+        match attend(self.binary, &request, &work, false, PATIENCE, |_| {})? {
+            Verdict::Finished { finished, .. } => Ok(self.judged(*finished)),
+            Verdict::Stopped(_) => Err(ExpectedError::Interrupted),
+        }
+    }
+
+    fn request(&self, schedule: &Schedule, os_threads: bool) -> Request {
+        let file = self.file;
+        let pairs = |pairs: &'_ [(String, String)]| pairs.to_vec();
+        Request::replay(&file.test.name, schedule)
+            .settings("set", pairs(&file.options.set))
+            .settings("set", os_threads.then(|| ("os-threads", "yes".to_owned())))
+            .settings("default", pairs(&file.options.default))
+    }
+
+    fn judged(&self, mut finished: Finished) -> Replayed {
+        if let Some(root) = self.source_dirs.first() {
+            finished.shorten_places(root);
+        }
+        let recorded = self.file.failure.outcome;
+        let (state, complaint) = if let Some(diverged) = &finished.diverged {
+            let complaint = format!(
+                "the replay left the recorded schedule at step {}: expected {}, found {}",
+                diverged.step, diverged.expected, diverged.found
+            );
+            (State::Stale, complaint)
+        } else if finished.outcome == Outcome::Passed {
+            let complaint =
+                format!("the recorded {} did not happen: the test passed in this schedule", recorded.name());
+            (State::Fixed, complaint)
+        } else if finished.outcome != recorded {
+            let complaint =
+                format!("the file records a {}, but this time it was: {}", recorded.name(), finished.message);
+            (State::Stale, complaint)
+        } else {
+            return Replayed { state: State::Fails, finished };
+        };
+        finished.outcome = Outcome::Nondeterminism;
+        finished.message =
+            format!("{complaint}; the code has changed since, or something is not under control");
+        Replayed { state, finished }
+    }
 }
 
 /// Builds the recorded target in the recorded variant; flags given now come on top.
@@ -134,8 +196,9 @@ fn cargo_opts(file: &ReplayFile, given: &CargoOpts) -> Result<CargoOpts> {
 
 /// The binary that has the recorded test.
 fn find<'a>(file: &ReplayFile, binaries: &'a [TestBinary]) -> Result<&'a TestBinary> {
-    let id = file.id();
-    let discovered = session::discover(binaries)?;
-    let found = discovered.binary_with(&id);
-    found.ok_or_else(|| ExpectedError::BadSetup(format!("the recorded test does not exist (any more): {id}")))
+    session::discover(binaries)?.binary_with(&file.id()).ok_or_else(|| missing(file))
+}
+
+fn missing(file: &ReplayFile) -> ExpectedError {
+    ExpectedError::BadSetup(format!("the recorded test does not exist (any more): {}", file.id()))
 }

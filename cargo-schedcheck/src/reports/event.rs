@@ -5,14 +5,19 @@ use camino::Utf8PathBuf;
 
 use crate::config::Limits;
 use crate::exit_code::ExitCode;
+use crate::regressions::replay::State;
 use crate::run::wire::{Finished, Outcome, Progress};
 
 /// One thing that happened.
 #[derive(Debug)]
 pub enum Event<'a> {
     RunStarted(&'a RunStarted),
+    /// A kept failure was replayed, before its test is explored.
+    Regression(&'a Regression),
     TestStarted(&'a TestId),
     TestProgress(&'a TestId, &'a Progress),
+    /// A test wrote this to stderr, and the user wants to see it.
+    Said(&'a str),
     TestFinished(&'a TestResult),
     /// A test was ended before it had a verdict, by the user.
     TestStopped(&'a TestId, &'a Progress),
@@ -42,6 +47,19 @@ pub struct RunStarted {
     pub limits: Limits,
     /// One recorded schedule is repeated; nothing is searched.
     pub replay: bool,
+}
+
+/// What became of a kept failure.
+#[derive(Debug)]
+pub struct Regression {
+    pub id: TestId,
+    /// Its file, as the user would write its path.
+    pub file: Utf8PathBuf,
+    pub state: State,
+    /// Why it is not a failure any more.
+    pub message: String,
+    /// The file was removed.
+    pub removed: bool,
 }
 
 /// The verdict on one test.

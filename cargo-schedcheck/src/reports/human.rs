@@ -1,12 +1,15 @@
 //! Status lines and summary for people, on stderr.
 use std::io;
+use std::time::Duration;
 
 use clap_cargo::style;
 
-use super::event::{Summary, TestId, TestResult};
+use super::diagnostic::Look;
+use super::event::{Regression, Summary, TestId, TestResult};
 use super::progress::Terminal;
 use super::{Event, Sink, diagnostic};
 use crate::exit_code::ExitCode;
+use crate::regressions::replay::State;
 use crate::run::wire::{Finished, Outcome, Progress};
 
 /// The report for people.
@@ -18,6 +21,8 @@ pub struct Human {
     tests: usize,
     done: usize,
     failed: usize,
+    /// The budget of tests about which nothing special is said.
+    max_time: Option<Duration>,
     running: Vec<(TestId, Progress)>,
 }
 
@@ -25,7 +30,7 @@ impl Human {
     /// A report that has seen nothing yet.
     pub fn new(quiet: bool, verbose: bool) -> Self {
         let terminal = Terminal::new(quiet);
-        Self { terminal, quiet, verbose, tests: 0, done: 0, failed: 0, running: Vec::new() }
+        Self { terminal, quiet, verbose, tests: 0, done: 0, failed: 0, max_time: None, running: Vec::new() }
     }
 
     fn show_progress(&mut self) {
@@ -36,7 +41,7 @@ impl Human {
         if self.failed > 0 {
             text.push_str(&format!(", {} failed", self.failed));
         }
-        text.push_str(&format!("  {}  {}", id.name, state(progress)));
+        text.push_str(&format!("  {}  {}", id.name, state(progress, self.max_time)));
         if let others @ 1.. = self.running.len() - 1 {
             text.push_str(&format!("  (and {others} more)"));
         }
@@ -60,12 +65,34 @@ impl Human {
         let elapsed = seconds(finished.elapsed_ms);
         self.terminal.status(verb, color, format_args!("[{elapsed:>8}, {amount}, {how}] {}", result.id));
         if result.failed() {
-            self.terminal.text(&diagnostic::render(result, terminal_width(), self.verbose));
+            let look = Look { width: terminal_width(), everything: self.verbose, styled: true };
+            self.terminal.text(&diagnostic::render(result, look));
             return;
         }
         self.terminal.text(&format!("{:>12} {}", "", covered(finished)));
         for thing in &finished.uncontrolled {
             self.terminal.text(&format!("{:>12} note: not controlled: {thing}", ""));
+        }
+    }
+
+    /// A kept failure that does not come any more; one that does is reported like any other.
+    fn regression(&self, regression: &Regression) {
+        let Regression { id, file, .. } = regression;
+        let end = if regression.removed { "removed" } else { "`--prune` removes it" };
+        match regression.state {
+            State::Fails => {}
+            State::Fixed => {
+                let text = format!("{file} no longer fails ({end}): {id}");
+                self.terminal.status("FIXED", style::GOOD, text);
+            }
+            State::Stale => {
+                self.terminal.status(
+                    "STALE",
+                    style::WARN,
+                    format!("{file} does not fit any more ({end}): {id}"),
+                );
+                self.terminal.text(&format!("{:>12} {}", "", regression.message));
+            }
         }
     }
 
@@ -98,6 +125,7 @@ impl Sink for Human {
         match event {
             Event::RunStarted(run) => {
                 self.tests = run.tests;
+                self.max_time = run.limits.max_time;
                 if !self.quiet && !run.replay {
                     let tests = plural(run.tests as u64, "test");
                     let binaries = if run.binaries == 1 { "binary" } else { "binaries" };
@@ -112,6 +140,7 @@ impl Sink for Human {
                     );
                 }
             }
+            Event::Regression(regression) => self.regression(regression),
             Event::TestStarted(id) => {
                 self.running.push(((*id).clone(), Progress::default()));
                 self.show_progress();
@@ -122,10 +151,14 @@ impl Sink for Human {
                 }
                 self.show_progress();
             }
+            Event::Said(text) => self.terminal.text(text.trim_end_matches('\n')),
             Event::TestFinished(result) => {
                 self.running.retain(|(running, _)| *running != result.id);
                 self.done += 1;
                 self.failed += usize::from(result.failed());
+                if self.done == self.tests {
+                    self.terminal.clear();
+                }
                 self.finished(result);
                 self.show_progress();
             }
@@ -148,11 +181,13 @@ impl Sink for Human {
     }
 }
 
-/// How far a search is: amount, speed, what is covered, what is left.
-fn state(progress: &Progress) -> String {
+/// How far a search is: amount, speed, what is covered, how much is left.
+fn state(progress: &Progress, max_time: Option<Duration>) -> String {
     let mut text = amount(progress.executions).trim_start().to_owned();
-    if progress.elapsed_ms >= 1000 {
-        text.push_str(&format!(", {}/s", progress.executions * 1000 / progress.elapsed_ms));
+    let elapsed = Duration::from_millis(progress.elapsed_ms);
+    let rate = progress.executions as f64 / elapsed.as_secs_f64();
+    if progress.elapsed_ms > 0 {
+        text.push_str(&format!(", {rate:.0}/s"));
     }
     if let Some(bound) = progress.bound_done {
         text.push_str(&format!(", done up to {bound} {}", plural(bound.into(), "preemption")));
@@ -164,8 +199,9 @@ fn state(progress: &Progress) -> String {
         text.push_str(&format!(", {done} of {} with {level} {noun}", done + queued));
     }
     let executions = progress.executions as f64;
-    match progress.estimate {
-        Some(estimate) if estimate > 0.0 && estimate >= executions => {
+    let estimate = progress.estimate.filter(|estimate| *estimate > 0.0 && *estimate >= executions);
+    match estimate {
+        Some(estimate) => {
             let percent = |total: f64| 100.0 * executions / total;
             let range = match (progress.estimate_high, progress.estimate_low) {
                 (Some(high), Some(low)) => format!(" ({:.0} to {:.0} %)", percent(high), percent(low)),
@@ -173,7 +209,18 @@ fn state(progress: &Progress) -> String {
             };
             text.push_str(&format!(", ≈ {:.0} %{range}", percent(estimate)));
         }
-        _ => text.push_str(&format!(", {} open", progress.pending)),
+        None => text.push_str(&format!(", {} open", progress.pending)),
+    }
+    // Until the search is done or the budget is spent, whichever comes first.
+    let budget = max_time.map(|limit| limit.saturating_sub(elapsed));
+    let search = estimate.filter(|_| progress.elapsed_ms > 0).map(|estimate| (estimate - executions) / rate);
+    let search = search.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    match (search, budget) {
+        (Some(search), budget) if budget.is_none_or(|budget| search <= budget) => {
+            text.push_str(&format!(", ≈ {} s left", search.as_secs()));
+        }
+        (_, Some(budget)) => text.push_str(&format!(", at most {} s left", budget.as_secs())),
+        _ => {}
     }
     text
 }
@@ -221,5 +268,30 @@ fn seconds(milliseconds: u64) -> String {
 /// Columns of the terminal, or a width that reads well in a log.
 fn terminal_width() -> usize {
     let measured = terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| usize::from(width.0));
-    measured.unwrap_or(120).clamp(40, 200)
+    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
+    measured.or_else(told).unwrap_or(120).clamp(30, 200)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_says_how_far_how_fast_and_how_long() {
+        let progress = |estimate| Progress {
+            executions: 500,
+            pending: 38,
+            estimate,
+            bound_done: Some(1),
+            elapsed_ms: 1000,
+            ..Progress::default()
+        };
+        let minute = Some(Duration::from_secs(60));
+        let done = "500 schedules, 500/s, done up to 1 preemption";
+        assert_eq!(state(&progress(Some(2000.0)), minute), format!("{done}, ≈ 25 %, ≈ 3 s left"));
+        assert_eq!(state(&progress(Some(2e9)), minute), format!("{done}, ≈ 0 %, at most 59 s left"));
+        assert_eq!(state(&progress(None), minute), format!("{done}, 38 open, at most 59 s left"));
+        assert_eq!(state(&progress(None), None), format!("{done}, 38 open"));
+        assert_eq!(state(&Progress::default(), None), "0 schedules, 0 open");
+    }
 }

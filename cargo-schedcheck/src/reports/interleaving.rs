@@ -1,12 +1,19 @@
 //! The failing schedule as a table: one row per step, one column per thread.
-use crate::run::wire::{Blocked, Finished, Location, Step};
+use super::forms::{accessing, place};
+use super::lasso::Lasso;
+use super::story::word;
+use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step};
 
 /// Rows shown unless everything is asked for.
 const ROWS: usize = 40;
 /// Steps that only concern their own thread: folded unless everything is asked for.
 const LOCAL: [&str; 2] = ["begin", "end"];
+/// Counting references matters only where something else looks at the count.
+const COUNTING: [&str; 2] = ["count_up", "count_down"];
 /// A column narrower than this says nothing.
 const NARROWEST: usize = 14;
+/// In place of a thread: the row belongs to no column.
+const EVERYBODY: usize = usize::MAX;
 /// Width of the step number and the preemption mark.
 const MARGIN: usize = 8;
 /// Between two columns.
@@ -22,37 +29,88 @@ pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
     let rows = &rows[hidden..];
 
     let columns = columns(finished, rows, width);
+    if MARGIN + columns.len() * (NARROWEST + GAP) > width {
+        return list(finished, rows, hidden, width);
+    }
     let mut table = String::new();
     let heads = columns.iter().map(|column| (column.head.as_str(), column.width));
     push_line(&mut table, "step", "", heads);
-    if hidden > 0 {
-        table.push_str(&format!("  … {hidden} earlier steps; `replay --trace` shows them\n"));
-    }
+    table.push_str(&earlier(hidden));
     for row in rows {
+        let mark = if row.preemption { "⇄" } else { "" };
+        if row.thread == EVERYBODY {
+            table.push_str(&format!("{:>5}   {}\n", row.step, row.text));
+            continue;
+        }
         let cells = columns.iter().map(|column| match column.thread == row.thread {
             true => (row.text.as_str(), column.width),
             false => ("", column.width),
         });
-        let mark = if row.preemption { "⇄" } else { "" };
         push_line(&mut table, &row.step, mark, cells);
     }
     table
 }
 
+fn earlier(hidden: usize) -> String {
+    match hidden {
+        0 => String::new(),
+        _ => format!("  … {hidden} earlier steps; `replay --trace` shows them\n"),
+    }
+}
+
+/// The same where there is no room for columns: one line for each step, the thread named in it.
+fn list(finished: &Finished, rows: &[Row], hidden: usize, width: usize) -> String {
+    let mut text = earlier(hidden);
+    for row in rows {
+        let mark = if row.preemption { "⇄" } else { "" };
+        let what = match row.thread {
+            EVERYBODY => row.text.clone(),
+            thread => format!("{}: {}", thread_name(finished, thread), row.text),
+        };
+        text.push_str(cut(&format!("{:>5} {mark:1} {what}", row.step), width).trim_end());
+        text.push('\n');
+    }
+    text
+}
+
 fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
+    let lasso = Lasso::of(finished).filter(|_| finished.outcome == Outcome::Livelock && !everything);
+    let end = lasso.map_or(finished.trace.len(), |lasso| lasso.start + lasso.length);
     let mut rows: Vec<Row> = Vec::new();
     // A folded step hands its preemption on to the next one shown.
     let mut preempted = false;
-    for step in &finished.trace {
+    for (at, step) in finished.trace[..end].iter().enumerate() {
+        if lasso.is_some_and(|lasso| lasso.start == at) {
+            rows.push(Row::remark("┌── from here on the same round repeats for ever"));
+        }
         preempted |= step.preemption;
-        if everything || !LOCAL.contains(&step.op.as_str()) {
+        if everything || !is_folded(finished, step) {
             rows.push(Row { preemption: preempted, ..Row::of_step(step) });
             preempted = false;
         }
+        let racing = finished.accesses.iter().enumerate();
+        for (number, access) in racing.filter(|(_, access)| access.step == Some(step.step)) {
+            rows.push(Row { preemption: preempted, ..Row::of_access(number + 1, access) });
+            preempted = false;
+        }
+    }
+    if let Some(lasso) = lasso {
+        let back = finished.trace[lasso.start].step;
+        rows.push(Row::remark(&format!("└── back to step {back}")));
     }
     let after = finished.trace.last().map_or(0, |step| step.step) + 1;
     rows.extend(finished.blocked.iter().map(|blocked| Row::of_blocked(blocked, after)));
     rows
+}
+
+/// Whether a step matters to its own thread only.
+pub fn is_folded(finished: &Finished, step: &Step) -> bool {
+    let op = word(&step.op);
+    let only_counted = || {
+        let mut on_object = finished.trace.iter().filter(|other| other.object == step.object);
+        on_object.all(|other| COUNTING.contains(&word(&other.op)))
+    };
+    LOCAL.contains(&op) || (COUNTING.contains(&op) && only_counted())
 }
 
 struct Row {
@@ -63,22 +121,53 @@ struct Row {
 }
 
 impl Row {
+    /// A line across all columns.
+    fn remark(text: &str) -> Self {
+        Self { step: String::new(), thread: EVERYBODY, preemption: false, text: text.to_owned() }
+    }
+
     fn of_step(step: &Step) -> Self {
-        let mut text = operation(&step.op, step.object.as_deref(), step.site.as_ref());
-        if let Some(note) = &step.note {
+        let mut text = describe(&step.op, step.object.as_deref(), step.site.as_ref());
+        if let Some(note) = step.note.as_deref().or_else(|| unusual(&step.alt)) {
             text.push_str(&format!(" ({note})"));
         }
         Self { step: step.step.to_string(), thread: step.thread, preemption: step.preemption, text }
     }
 
+    fn of_access(number: usize, access: &RacyAccess) -> Self {
+        let text = format!("({number}) {}", describe(&accessing(access), None, access.site.as_ref()));
+        Self { step: String::new(), thread: access.thread, preemption: false, text }
+    }
+
     fn of_blocked(blocked: &Blocked, step: u64) -> Self {
-        let text = operation(&blocked.op, blocked.object.as_deref(), blocked.site.as_ref());
+        let op = blocked_in(&blocked.op);
+        let text = describe(op, blocked.object.as_deref(), blocked.site.as_ref());
         Self {
             step: step.to_string(),
             thread: blocked.thread,
             preemption: false,
             text: format!("BLOCKED {text}"),
         }
+    }
+}
+
+/// The operation that a thread is blocked in: the second half of one, as the engine sees it, is the whole one for people.
+pub fn blocked_in(op: &str) -> &str {
+    match word(op) {
+        "wake" => "wait",
+        "barrier_leave" => "barrier",
+        "read_in_line" => "read",
+        _ => op,
+    }
+}
+
+/// What an alternative means that is not the usual one.
+fn unusual(alt: &str) -> Option<&'static str> {
+    match alt {
+        "65533" => Some("wakes for no reason"),
+        "65534" => Some("times out"),
+        "65535" => Some("fails for no reason"),
+        _ => None,
     }
 }
 
@@ -90,7 +179,8 @@ struct Column {
 
 /// One column for each thread that does something, as wide as needed and as the terminal allows.
 fn columns(finished: &Finished, rows: &[Row], width: usize) -> Vec<Column> {
-    let mut threads: Vec<usize> = rows.iter().map(|row| row.thread).collect();
+    let mut threads: Vec<usize> =
+        rows.iter().map(|row| row.thread).filter(|thread| *thread != EVERYBODY).collect();
     threads.sort_unstable();
     threads.dedup();
     let needed = |thread: usize, head: &str| {
@@ -124,14 +214,14 @@ pub fn thread_name(finished: &Finished, thread: usize) -> String {
     }
 }
 
-fn operation(op: &str, object: Option<&str>, site: Option<&Location>) -> String {
+/// An operation in words: what, on what, where.
+pub fn describe(op: &str, object: Option<&str>, site: Option<&Location>) -> String {
     let mut text = op.to_owned();
     if let Some(object) = object.filter(|object| !object.is_empty()) {
         text.push_str(&format!(" {object}"));
     }
     if let Some(site) = site {
-        let file = site.file.rsplit(['/', '\\']).next().unwrap_or_default();
-        text.push_str(&format!(" {file}:{}", site.line));
+        text.push_str(&format!(" {}", place(site)));
     }
     text
 }
@@ -202,8 +292,15 @@ mod tests {
 
     #[test]
     fn narrow_terminals_cut_cells() {
-        let table = render(&example(), 40, true);
-        assert!(table.lines().all(|line| line.chars().count() <= 8 + 3 * (NARROWEST + 2)), "{table}");
-        assert!(table.contains('…'));
+        let table = render(&example(), 62, true);
+        assert!(table.lines().all(|line| line.chars().count() <= 62), "{table}");
+        assert!(table.starts_with(" step   main") && table.contains('…'), "{table}");
+    }
+
+    #[test]
+    fn without_room_for_columns_threads_are_named_in_lines() {
+        let table = render(&example(), 36, true);
+        assert!(table.lines().all(|line| line.chars().count() <= 36), "{table}");
+        assert!(table.contains("    2 ⇄ b: mutex.lock mutex#2\n"), "{table}");
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::{Event, Sink};
+use crate::regressions::replay::State;
 use crate::run::wire::{Location, RacyAccess};
 
 /// The version of the format; within it, fields are only added.
@@ -30,6 +31,15 @@ enum Body<'a> {
         priority: Option<&'a str>,
         bound: Option<u32>,
         seed: Option<u64>,
+    },
+    Regression {
+        package: &'a str,
+        target: &'a str,
+        test: &'a str,
+        file: &'a str,
+        state: &'a str,
+        message: &'a str,
+        removed: bool,
     },
     TestStarted {
         package: &'a str,
@@ -94,12 +104,30 @@ enum Body<'a> {
 impl<W: Write> Sink for JsonLines<W> {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         let body = match event {
+            Event::Said(text) => {
+                // Not an event: what tests say does not belong among JSON lines.
+                super::say(text.trim_end_matches('\n'));
+                return Ok(());
+            }
             Event::RunStarted(run) => Body::RunStarted {
                 tests: run.tests,
                 version: env!("CARGO_PKG_VERSION"),
                 priority: run.limits.priority.as_deref(),
                 bound: run.limits.bound,
                 seed: run.limits.seed,
+            },
+            Event::Regression(regression) => Body::Regression {
+                package: &regression.id.package,
+                target: &regression.id.target,
+                test: &regression.id.name,
+                file: regression.file.as_str(),
+                state: match regression.state {
+                    State::Fails => "fails",
+                    State::Fixed => "fixed",
+                    State::Stale => "stale",
+                },
+                message: &regression.message,
+                removed: regression.removed,
             },
             Event::TestStarted(id) => {
                 Body::TestStarted { package: &id.package, target: &id.target, test: &id.name }

@@ -7,15 +7,16 @@ use anstyle::Style;
 use clap_cargo::style;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How often a line is printed where no bar can be drawn.
+/// How often a line is printed where no bar can be drawn, and when the first.
 const COUNTER_EVERY: Duration = Duration::from_secs(10);
+const FIRST_COUNTER: Duration = Duration::from_secs(2);
 
 /// Lines and a bar on stderr.
 #[derive(Debug)]
 pub struct Terminal {
     bar: ProgressBar,
     quiet: bool,
-    last_counter: Instant,
+    next_counter: Instant,
 }
 
 impl Terminal {
@@ -26,7 +27,7 @@ impl Terminal {
         if let Ok(template) = ProgressStyle::with_template("   Exploring [{elapsed_precise}] {wide_msg}") {
             bar.set_style(template);
         }
-        Self { bar, quiet, last_counter: Instant::now() }
+        Self { bar, quiet, next_counter: Instant::now() + FIRST_COUNTER }
     }
 
     /// A line in cargo's grammar: a verb to the right of a column, then the rest.
@@ -44,8 +45,8 @@ impl Terminal {
     /// What is going on now.
     pub fn now(&mut self, text: String) {
         if self.bar.is_hidden() {
-            if !self.quiet && self.last_counter.elapsed() >= COUNTER_EVERY {
-                self.last_counter = Instant::now();
+            if !self.quiet && Instant::now() >= self.next_counter {
+                self.next_counter = Instant::now() + COUNTER_EVERY;
                 self.status("Exploring", style::GOOD, text);
             }
         } else {

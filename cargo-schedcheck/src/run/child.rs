@@ -1,7 +1,7 @@
 //! One test binary as a child process: started, listened to, ended. Whatever it does, there is a verdict.
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -47,29 +47,49 @@ pub struct Remains {
     pub garbled: Option<String>,
 }
 
-/// Runs a test binary with a request. `listen` gets every event and may move the deadline.
+/// Something that a child let us know.
+#[derive(Debug)]
+pub enum Heard {
+    Event(ChildEvent),
+    /// A piece of what it wrote to stderr.
+    Stderr(String),
+}
+
+/// What comes out of a child.
+enum Line {
+    Event(Vec<u8>),
+    Stderr(String),
+}
+
+/// Runs a test binary with a request. `listen` gets every event and may move the deadline; what the child writes to
+/// stderr only if that is wanted.
 pub fn run(
     binary: &TestBinary,
     request: &Request,
     work: &Utf8Path,
-    show_stderr: bool,
+    hear_stderr: bool,
     deadline: Instant,
-    mut listen: impl FnMut(ChildEvent, &mut Instant),
+    mut listen: impl FnMut(Heard, &mut Instant),
 ) -> Result<Remains> {
     let request_path = work.join("request");
     fs::write(&request_path, request.text())?;
     let mut child = start(binary, &request_path)?;
-    let stderr = child.stderr.take().map(|pipe| keep_tail(pipe, show_stderr));
-    let lines = child.stdout.take().map(read_events);
+    let (send, lines) = channel();
+    let heard = hear_stderr.then(|| send.clone());
+    let stderr = child.stderr.take().map(|pipe| keep_tail(pipe, heard));
+    if let Some(pipe) = child.stdout.take() {
+        read_events(pipe, send);
+    }
 
     let mut deadline = deadline;
     let mut garbled = None;
     let mut ending = None;
     let mut has_exited = false;
-    while let Some(lines) = &lines {
+    loop {
         match lines.recv_timeout(if has_exited { LAST_LINES } else { TICK }) {
-            Ok(line) => match serde_json::from_slice(&line) {
-                Ok(event) => listen(event, &mut deadline),
+            Ok(Line::Stderr(text)) => listen(Heard::Stderr(text), &mut deadline),
+            Ok(Line::Event(line)) => match serde_json::from_slice(&line) {
+                Ok(event) => listen(Heard::Event(event), &mut deadline),
                 Err(_) => garbled = Some(String::from_utf8_lossy(&line).trim_end().to_owned()),
             },
             Err(RecvTimeoutError::Disconnected) => break,
@@ -142,8 +162,7 @@ fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
 }
 
 /// Passes on the events among the lines of a child; the rest is the test's own output.
-fn read_events(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
-    let (send, receive) = channel();
+fn read_events(pipe: impl Read + Send + 'static, send: Sender<Line>) {
     std::thread::spawn(move || {
         let mut pipe = BufReader::new(pipe);
         loop {
@@ -155,13 +174,12 @@ fn read_events(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
             // A test may have printed something without ending its line.
             let start = line.windows(EVENT.len()).position(|window| window == EVENT);
             if let Some(start) = start
-                && send.send(line.split_off(start)).is_err()
+                && send.send(Line::Event(line.split_off(start))).is_err()
             {
                 return;
             }
         }
     });
-    receive
 }
 
 /// The collector of a child's stderr.
@@ -170,14 +188,15 @@ struct Tail {
     bytes: std::sync::Arc<std::sync::Mutex<Vec<u8>>>,
 }
 
-fn keep_tail(mut pipe: ChildStderr, show: bool) -> Tail {
+fn keep_tail(mut pipe: ChildStderr, heard: Option<Sender<Line>>) -> Tail {
     let bytes = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let shared = bytes.clone();
     let thread = std::thread::spawn(move || {
         let mut buffer = [0; 4096];
         while let Ok(count @ 1..) = pipe.read(&mut buffer) {
-            if show {
-                let _ = anstream::stderr().write_all(&buffer[..count]);
+            if let Some(heard) = &heard {
+                // Whoever listened may be gone; the tail is kept all the same.
+                let _ = heard.send(Line::Stderr(String::from_utf8_lossy(&buffer[..count]).into_owned()));
             }
             let Ok(mut tail) = shared.lock() else { return };
             tail.extend_from_slice(&buffer[..count]);

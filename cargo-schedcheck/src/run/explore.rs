@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 use camino::Utf8PathBuf;
 use fs_err as fs;
 
-use super::child::{self, Ending, Remains};
+use super::child::{self, Ending, Heard, Remains};
 use super::request::Request;
 use super::wire::{ChildEvent, Finished, Outcome, Progress};
 use super::{record, utf8};
 use crate::build::TestBinary;
 use crate::config::Limits;
-use crate::error::Result;
+use crate::error::{ExpectedError, Result};
+use crate::regressions::saved::Saved;
 use crate::reports::event::TestId;
 
 /// How long a child may be silent after its time budget: it may have to shorten a long failing schedule.
@@ -27,6 +28,16 @@ pub struct Plan<'a> {
     pub set: Limits,
     /// Weaker than the attribute of the test.
     pub default: Limits,
+    /// Failures of this test that were kept.
+    pub saved: Vec<Saved>,
+}
+
+/// A sign of life of a test that is being explored.
+#[derive(Clone, Copy, Debug)]
+pub enum Sign<'a> {
+    Progress(&'a Progress),
+    /// A piece of what it wrote to stderr.
+    Stderr(&'a str),
 }
 
 /// How the exploration of a test ended.
@@ -41,7 +52,7 @@ pub enum Verdict {
 }
 
 /// Explores one test in a child of its own.
-pub fn explore(plan: &Plan<'_>, show_stderr: bool, on_progress: impl FnMut(&Progress)) -> Result<Verdict> {
+pub fn explore(plan: &Plan<'_>, hear_stderr: bool, on_sign: impl FnMut(Sign<'_>)) -> Result<Verdict> {
     let work = tempfile::tempdir()?;
     let work = utf8(work.path())?.to_owned();
     let record = work.join("record");
@@ -50,7 +61,7 @@ pub fn explore(plan: &Plan<'_>, show_stderr: bool, on_progress: impl FnMut(&Prog
         .settings("default", plan.default.pairs())
         .record(&record);
     let budget = plan.set.max_time.or(plan.default.max_time).unwrap_or(Duration::MAX / 4);
-    attend(plan.binary, &request, &work, show_stderr, budget, on_progress)
+    attend(plan.binary, &request, &work, hear_stderr, budget, on_sign)
 }
 
 /// Runs a request that ends with a verdict, whatever the child does.
@@ -58,32 +69,41 @@ pub fn attend(
     binary: &TestBinary,
     request: &Request,
     work: &Utf8PathBuf,
-    show_stderr: bool,
+    hear_stderr: bool,
     budget: Duration,
-    mut on_progress: impl FnMut(&Progress),
+    mut on_sign: impl FnMut(Sign<'_>),
 ) -> Result<Verdict> {
     let start = Instant::now();
     let far = start + Duration::from_secs(100 * 365 * 24 * 3600);
     let after = |budget: Duration| start.checked_add(budget.saturating_add(GRACE)).unwrap_or(far);
     let mut last = Progress::default();
     let mut verdict = None;
+    let mut refusal = None;
     let remains =
-        child::run(binary, request, work, show_stderr, after(budget), |event, deadline| match event {
-            ChildEvent::Started(started) => {
+        child::run(binary, request, work, hear_stderr, after(budget), |heard, deadline| match heard {
+            Heard::Stderr(text) => on_sign(Sign::Stderr(&text)),
+            Heard::Event(ChildEvent::Started(started)) => {
                 if let Some(limit) = started.max_time_ms {
                     *deadline = after(Duration::from_millis(limit));
                 }
             }
-            ChildEvent::Progress(progress) => {
-                on_progress(&progress);
+            Heard::Event(ChildEvent::Progress(progress)) => {
+                on_sign(Sign::Progress(&progress));
                 last = progress;
             }
-            ChildEvent::Finished(finished) => {
+            Heard::Event(ChildEvent::Finished(finished)) => {
                 verdict = Some(finished);
                 *deadline = Instant::now() + AFTERWARDS;
             }
-            ChildEvent::Test(_) | ChildEvent::Listed | ChildEvent::Unknown => {}
+            Heard::Event(ChildEvent::Refused { message }) => {
+                refusal = Some(message);
+                *deadline = Instant::now() + AFTERWARDS;
+            }
+            Heard::Event(ChildEvent::Test(_) | ChildEvent::Listed | ChildEvent::Unknown) => {}
         })?;
+    if let Some(message) = refusal {
+        return Err(ExpectedError::Refused { test: request.test().to_owned(), message });
+    }
     if let Some(mut finished) = verdict {
         finished.forget_engine_places();
         // What aborts a program often says why, past all capturing.

@@ -36,7 +36,10 @@ mod tests {
             all_tests: false,
         };
         change(&mut args);
-        move |name, marked, ignored| args.selects(&ListedTest { name: name.to_owned(), marked, ignored })
+        move |name, marked, ignored| {
+            let options = String::new();
+            args.selects(&ListedTest { name: name.to_owned(), marked, ignored, options })
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::exit_code::ExitCode;
+use crate::reports::say;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
@@ -19,7 +20,7 @@ pub fn install() {
         }
     });
     if let Err(error) = installed {
-        anstream::eprintln!("warning: Ctrl-C will end this command without a summary: {error}");
+        say(&format!("warning: Ctrl-C will end this command without a summary: {error}"));
     }
 }
 

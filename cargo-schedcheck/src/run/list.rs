@@ -1,7 +1,7 @@
 //! Asks every test binary which tests it has.
 use std::time::{Duration, Instant};
 
-use super::child;
+use super::child::{self, Heard};
 use super::request::Request;
 use super::wire::{ChildEvent, ListedTest};
 use crate::build::TestBinary;
@@ -22,9 +22,9 @@ pub fn list(binary: &TestBinary) -> Result<Option<Vec<ListedTest>>> {
         work,
         false,
         Instant::now() + PATIENCE,
-        |event, _| match event {
-            ChildEvent::Test(test) => tests.push(test),
-            ChildEvent::Listed => complete = true,
+        |heard, _| match heard {
+            Heard::Event(ChildEvent::Test(test)) => tests.push(test),
+            Heard::Event(ChildEvent::Listed) => complete = true,
             _ => {}
         },
     )?;

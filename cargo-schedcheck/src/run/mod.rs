@@ -10,7 +10,7 @@ pub mod request;
 pub mod session;
 pub mod wire;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,15 +19,15 @@ use std::time::Instant;
 
 use camino::Utf8Path;
 
-use crate::cli::output_opts::MessageFormat;
-use crate::cli::{OutputOpts, RunArgs, SelectArgs};
+use crate::build::TestBinary;
+use crate::cli::{RunArgs, SelectArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
-use crate::reports::event::{RunStarted, Summary, TestId, TestResult};
-use crate::reports::human::Human;
-use crate::reports::jsonl::JsonLines;
-use crate::reports::{Event, Sink};
-use explore::{Plan, Verdict};
+use crate::regressions::replay::{Replayed, State};
+use crate::regressions::saved::{self, Saved};
+use crate::reports::event::{Regression, RunStarted, Summary, TestId, TestResult};
+use crate::reports::{Event, Reports, Sink, Volume};
+use explore::{Plan, Sign, Verdict};
 use session::{Discovered, Session};
 use wire::{Outcome, Progress};
 
@@ -39,38 +39,44 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let discovered = session::discover(&binaries)?;
     discovered.mention_skipped(args.cargo.quiet);
     let plans = select(&session, &discovered, &args.select)?;
-    let mut sink = sink(&args.output, args.cargo.quiet, args.cargo.verbose > 0);
+    let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
+    let mut reports = Reports::new(&args.output, volume, session.project.root());
     let limits = session.settings.general();
     let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
     used.dedup();
     let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false };
-    explore_all(&session, &args.cargo, plans, &started, sink.as_mut())
+    explore_all(&session, args, plans, &started, &mut reports)
 }
 
-/// The report that was asked for.
-pub fn sink(output: &OutputOpts, quiet: bool, verbose: bool) -> Box<dyn Sink> {
-    match output.message_format {
-        MessageFormat::Human => Box::new(Human::new(quiet, verbose)),
-        MessageFormat::Json => Box::new(JsonLines(std::io::stdout())),
-    }
-}
-
-/// The selected tests in the order in which they are started.
+/// The selected tests in the order in which they are started: first those that have failed before.
 fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &SelectArgs) -> Result<Vec<Plan<'a>>> {
     let selected = discovered.selected(args)?;
-    let plan = |(binary, name): (_, String)| Plan {
-        set: session.settings.set.clone(),
-        default: session.settings.defaults_for(&name),
-        id: session::id(binary, name),
-        binary,
+    let mut kept: BTreeMap<&Utf8Path, Vec<Saved>> = BTreeMap::new();
+    for (binary, _) in &selected {
+        if !kept.contains_key(&*binary.package_dir) {
+            let saved = saved::load(&binary.package_dir)?;
+            discovered.mention_orphans(binary, &saved);
+            kept.insert(&binary.package_dir, saved);
+        }
+    }
+    let plan = |(binary, name): (&'a TestBinary, String)| {
+        let default = session.settings.defaults_for(&name);
+        let id = session::id(binary, name);
+        let saved = kept[&*binary.package_dir].iter().filter(|saved| saved.is_of(&id)).cloned().collect();
+        Plan { set: session.settings.set.clone(), default, id, binary, saved }
     };
-    Ok(selected.into_iter().map(plan).collect())
+    let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
+    plans.sort_by_key(|plan| plan.saved.is_empty());
+    Ok(plans)
 }
 
 /// What workers tell the thread that owns the reports.
 enum Report {
+    Regression(Box<Regression>),
     Started(TestId),
     Progress(TestId, Progress),
+    /// What a test wrote to stderr.
+    Said(String),
     Finished(Box<TestResult>),
     Stopped(TestId, Progress),
     Failed(ExpectedError),
@@ -78,7 +84,7 @@ enum Report {
 
 fn explore_all(
     session: &Session,
-    cargo: &crate::cli::CargoOpts,
+    args: &RunArgs,
     plans: Vec<Plan<'_>>,
     started: &RunStarted,
     sink: &mut dyn Sink,
@@ -93,14 +99,16 @@ fn explore_all(
     let outcome = std::thread::scope(|scope| {
         for _ in 0..workers {
             let send = send.clone();
-            scope.spawn(|| work(session, cargo, &queue, &stop, send));
+            scope.spawn(|| work(session, args, &queue, &stop, send));
         }
         drop(send);
         let mut outcome = Ok(());
         for report in reports {
             let told = match report {
+                Report::Regression(regression) => sink.event(&Event::Regression(&regression)),
                 Report::Started(id) => sink.event(&Event::TestStarted(&id)),
                 Report::Progress(id, progress) => sink.event(&Event::TestProgress(&id, &progress)),
+                Report::Said(text) => sink.event(&Event::Said(&text)),
                 Report::Stopped(id, progress) => sink.event(&Event::TestStopped(&id, &progress)),
                 Report::Finished(result) => {
                     tally.count(&result);
@@ -130,7 +138,7 @@ fn explore_all(
 /// One worker: takes tests until there are none or a failure says to stop.
 fn work(
     session: &Session,
-    cargo: &crate::cli::CargoOpts,
+    args: &RunArgs,
     queue: &Mutex<VecDeque<Plan<'_>>>,
     stop: &AtomicBool,
     send: Sender<Report>,
@@ -141,24 +149,52 @@ fn work(
         let Some(plan) = queue.lock().ok().and_then(|mut queue| queue.pop_front()) else {
             return;
         };
-        tell(Report::Started(plan.id.clone()));
-        let show_stderr = cargo.verbose > 0;
-        let verdict = explore::explore(&plan, show_stderr, |progress| {
-            tell(Report::Progress(plan.id.clone(), progress.clone()));
-        });
-        let result = verdict.and_then(|verdict| match verdict {
-            Verdict::Stopped(progress) => Ok(Report::Stopped(plan.id.clone(), progress)),
-            // The replay file exists before anyone hears of the failure.
-            Verdict::Finished { finished, pending } => {
-                let result = session.result(&plan, *finished, pending, cargo)?;
-                if result.failed() && session.settings.fail_fast {
-                    stop.store(true, Ordering::SeqCst);
-                }
-                Ok(Report::Finished(Box::new(result)))
-            }
-        });
-        tell(result.unwrap_or_else(Report::Failed));
+        let report = one_test(session, args, &plan, &tell).unwrap_or_else(Report::Failed);
+        if let Report::Finished(result) = &report
+            && result.failed()
+            && session.settings.fail_fast
+        {
+            stop.store(true, Ordering::SeqCst);
+        }
+        tell(report);
     }
+}
+
+/// Replays what is kept of a test, then explores it. Its replay file exists before anyone hears of a failure.
+fn one_test(session: &Session, args: &RunArgs, plan: &Plan<'_>, tell: &dyn Fn(Report)) -> Result<Report> {
+    tell(Report::Started(plan.id.clone()));
+    for saved in &plan.saved {
+        let source_dirs = session.source_dirs(plan.binary);
+        let Replayed { state, finished } = saved.replay(plan.binary, &source_dirs)?;
+        let file = saved.shown();
+        let removed = saved.prune(state, args.prune)?;
+        let message = finished.message.clone();
+        let regression = Regression { id: plan.id.clone(), file: file.clone(), state, message, removed };
+        tell(Report::Regression(Box::new(regression)));
+        if state == State::Fails {
+            return Ok(Report::Finished(Box::new(TestResult {
+                id: plan.id.clone(),
+                finished,
+                pending: 0,
+                replayed: true,
+                replay_command: Some(session::replay_command(&file, &args.cargo)),
+                replay: Some(file),
+                source_dirs,
+            })));
+        }
+    }
+    let verdict = explore::explore(plan, args.cargo.verbose > 0, |sign| {
+        tell(match sign {
+            Sign::Progress(progress) => Report::Progress(plan.id.clone(), progress.clone()),
+            Sign::Stderr(text) => Report::Said(text.to_owned()),
+        });
+    })?;
+    Ok(match verdict {
+        Verdict::Stopped(progress) => Report::Stopped(plan.id.clone(), progress),
+        Verdict::Finished { finished, pending } => {
+            Report::Finished(Box::new(session.result(plan, *finished, pending, &args.cargo)?))
+        }
+    })
 }
 
 /// Counts verdicts.

@@ -32,9 +32,10 @@ pub fn last_schedule(record: &[u8]) -> Option<(u64, Schedule)> {
             op: String::new(),
             site: String::new(),
             nth: 0,
+            instead: None,
         });
     }
-    Some((execution, Schedule { fingerprint: String::new(), steps: 0, deltas }))
+    Some((execution, Schedule { deltas, ..Schedule::default() }))
 }
 
 /// The path of a thread from the test body, which is thread 0.

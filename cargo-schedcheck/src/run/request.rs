@@ -3,11 +3,14 @@ use std::fmt::Write;
 
 use camino::Utf8Path;
 
-use super::wire::Schedule;
+use super::wire::{Point, Schedule};
 
 /// The text of a request, line by line.
 #[derive(Debug)]
-pub struct Request(String);
+pub struct Request {
+    text: String,
+    test: String,
+}
 
 impl Request {
     /// Asks for the names of the tests.
@@ -17,12 +20,12 @@ impl Request {
 
     /// Asks to explore the schedules of one test.
     pub fn explore(test: &str) -> Self {
-        Self::new("explore").line("test", test)
+        Self::new("explore").about(test)
     }
 
     /// Asks to run one test once, in the given schedule.
     pub fn replay(test: &str, schedule: &Schedule) -> Self {
-        let mut request = Self::new("replay").line("test", test).line("trace", "yes");
+        let mut request = Self::new("replay").about(test).line("trace", "yes");
         if !schedule.fingerprint.is_empty() {
             request = request.line("fingerprint", &schedule.fingerprint);
         }
@@ -31,10 +34,18 @@ impl Request {
             // A schedule that was noted before a crash knows no operations.
             if !delta.op.is_empty() {
                 line.push_str(&format!(" {} {} {}", word(&delta.op), word(&delta.site), delta.nth));
+                if let Some(Point { thread, op, site, nth }) = &delta.instead {
+                    line.push_str(&format!(" {} {} {} {nth}", word(thread), word(op), word(site)));
+                }
             }
             request = request.line("delta", &line);
         }
         request
+    }
+
+    /// Asks to take the steps of a schedule as they are.
+    pub fn exactly(self) -> Self {
+        self.line("exact", "yes")
     }
 
     /// Settings that win over (`set`) or lose to (`default`) those of the test's own attribute.
@@ -60,17 +71,27 @@ impl Request {
 
     /// The text to put into the file.
     pub fn text(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// The test it is about.
+    pub fn test(&self) -> &str {
+        &self.test
     }
 
     fn new(action: &str) -> Self {
-        Self("schedcheck 1\n".to_owned()).line("do", action)
+        Self { text: "schedcheck 1\n".to_owned(), test: String::new() }.line("do", action)
+    }
+
+    fn about(mut self, test: &str) -> Self {
+        test.clone_into(&mut self.test);
+        self.line("test", test)
     }
 
     fn line(mut self, key: &str, value: &str) -> Self {
         // A value ends at the end of its line, whatever it contains.
         let value = value.replace(['\n', '\r'], " ");
-        let _ = writeln!(self.0, "{key} {value}");
+        let _ = writeln!(self.text, "{key} {value}");
         self
     }
 }
@@ -94,14 +115,16 @@ mod tests {
             op: "mutex.lock".into(),
             site: "my dir/lib.rs:8:17".into(),
             nth: 1,
+            instead: Some(Point { thread: "0.1".into(), op: "load".into(), site: "a.rs:1:2".into(), nth: 3 }),
         };
-        let schedule = Schedule { fingerprint: "ab12".into(), steps: 7, deltas: vec![delta] };
+        let schedule =
+            Schedule { fingerprint: "ab12".into(), steps: 7, deltas: vec![delta], ..Schedule::default() };
         let request =
             Request::replay("tests::transfer", &schedule).settings("set", [("seed", "7".to_owned())]);
         assert_eq!(
             request.text(),
             "schedcheck 1\ndo replay\ntest tests::transfer\ntrace yes\nfingerprint ab12\n\
-             delta 5 0.2 0 mutex.lock my%20dir/lib.rs:8:17 1\nset.seed 7\n"
+             delta 5 0.2 0 mutex.lock my%20dir/lib.rs:8:17 1 0.1 load a.rs:1:2 3\nset.seed 7\n"
         );
     }
 

@@ -8,13 +8,17 @@ use super::list::list;
 use super::wire::{Finished, ListedTest};
 use crate::build::project::Project;
 use crate::build::toolchain::Toolchain;
+use crate::build::wrapper::Instrument;
 use crate::build::{self, TestBinary};
 use crate::cli::explore_opts::Switch;
 use crate::cli::{CargoOpts, ConfigArgs, ExploreOpts, SelectArgs};
 use crate::config::{Limits, Settings};
 use crate::error::{ExpectedError, Result};
 use crate::regressions::file::{Failure, Options, RecordedTest, ReplayFile, Tool};
+use crate::regressions::saved::Saved;
+use crate::regressions::sites;
 use crate::reports::event::{TestId, TestResult};
+use crate::reports::say;
 
 /// The surroundings of a run.
 #[derive(Debug)]
@@ -36,7 +40,14 @@ impl Session {
 
     /// Builds the selected test binaries.
     pub fn build(&self, cargo: &CargoOpts) -> Result<Vec<TestBinary>> {
-        let races = self.settings.general().races != Some(Switch::Off);
+        let wanted = self.settings.general().races != Some(Switch::Off);
+        let races = wanted && Instrument::sees_memory_on(self.toolchain.host());
+        if wanted && !races && !cargo.quiet {
+            anstream::eprintln!(
+                "note: data races are not looked for: the compiler cannot show memory accesses on {}",
+                self.toolchain.host()
+            );
+        }
         build::build(&self.toolchain, &self.project, cargo, &self.settings.skip, races)
     }
 
@@ -58,7 +69,8 @@ impl Session {
             source_dirs: self.source_dirs(plan.binary),
             finished,
         };
-        if let (true, Some(schedule)) = (result.failed(), result.finished.schedule.clone()) {
+        if let (true, Some(mut schedule)) = (result.failed(), result.finished.schedule.clone()) {
+            schedule.lines = sites::lines(&schedule, &result.source_dirs);
             let owned = |limits: &Limits| {
                 limits.pairs().into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
             };
@@ -149,6 +161,13 @@ impl<'a> Discovered<'a> {
         if chosen.is_empty() { Err(ExpectedError::NoTests(self.why_none(args))) } else { Ok(chosen) }
     }
 
+    /// The tests to explore, with the arguments of their attributes.
+    pub fn with_attributes(&self, args: &SelectArgs) -> Result<Vec<(TestId, String)>> {
+        self.selected(args)?;
+        let chosen = self.tests.iter().filter(|(_, test)| args.selects(test));
+        Ok(chosen.map(|(binary, test)| (id(binary, test.name.clone()), test.options.clone())).collect())
+    }
+
     /// The binary that has a test.
     pub fn binary_with(&self, id: &TestId) -> Option<&'a TestBinary> {
         let is_it = |(binary, test): &&(&TestBinary, ListedTest)| {
@@ -160,11 +179,23 @@ impl<'a> Discovered<'a> {
     /// Says which binaries were left out, and why.
     pub fn mention_skipped(&self, quiet: bool) {
         for binary in self.foreign.iter().filter(|_| !quiet) {
-            anstream::eprintln!(
+            say(&format!(
                 "warning: {}::{} has a test harness of its own (or is a proc macro): left out",
-                binary.package,
-                binary.target
-            );
+                binary.package, binary.target
+            ));
+        }
+    }
+
+    /// Says which kept failures of a package are of tests that its binaries do not have.
+    pub fn mention_orphans(&self, binary: &TestBinary, saved: &[Saved]) {
+        for orphan in saved.iter().filter(|saved| saved.file.test.target == binary.target) {
+            if self.binary_with(&orphan.file.id()).is_none() {
+                say(&format!(
+                    "warning: {} is of a test that does not exist (any more): {}",
+                    orphan.shown(),
+                    orphan.file.id()
+                ));
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! What a test binary under control sends us: one JSON object per line on its stdout.
 //!
 //! Fields may be missing (an older engine) or unknown (a newer one); only what the command cannot do without is required.
+use std::collections::BTreeMap;
+
 use camino::Utf8Path;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +20,11 @@ pub enum ChildEvent {
     Progress(Progress),
     /// The verdict; nothing follows.
     Finished(Box<Finished>),
+    /// The child cannot do what it was asked to; nothing follows.
+    Refused {
+        #[serde(default)]
+        message: String,
+    },
     #[serde(other)]
     Unknown,
 }
@@ -31,6 +38,9 @@ pub struct ListedTest {
     pub marked: bool,
     #[serde(default)]
     pub ignored: bool,
+    /// The arguments of the attribute: `bound=2;max_time=10s`.
+    #[serde(default)]
+    pub options: String,
 }
 
 /// What the child has decided before it begins.
@@ -128,6 +138,9 @@ pub struct Finished {
     pub steps: u64,
     #[serde(default)]
     pub location: Option<Location>,
+    /// The thread that failed, where one did: an index into `threads`.
+    #[serde(default)]
+    pub thread: Option<usize>,
     #[serde(default)]
     pub elapsed_ms: u64,
     #[serde(default)]
@@ -163,6 +176,9 @@ pub struct Finished {
     /// A replay that could not follow its file.
     #[serde(default)]
     pub diverged: Option<Diverged>,
+    /// A replay whose decisions were found at other steps than recorded.
+    #[serde(default)]
+    pub carried_over: bool,
 }
 
 impl Finished {
@@ -176,6 +192,7 @@ impl Finished {
         forget(&mut self.location);
         self.trace.iter_mut().for_each(|step| forget(&mut step.site));
         self.blocked.iter_mut().for_each(|blocked| forget(&mut blocked.site));
+        self.accesses.iter_mut().for_each(|access| forget(&mut access.site));
     }
 
     /// Shows files below `root`, the folder that rustc was started in, as rustc does.
@@ -185,6 +202,10 @@ impl Finished {
             if let Ok(shorter) = Utf8Path::new(&place.file).strip_prefix(root) {
                 place.file = shorter.to_string();
             }
+        }
+        let below = format!(" at {root}/");
+        for call in self.accesses.iter_mut().flat_map(|access| &mut access.stack) {
+            *call = call.replace(&below, " at ");
         }
     }
 
@@ -201,6 +222,7 @@ impl Finished {
             preemptions: 0,
             steps: 0,
             location: None,
+            thread: None,
             elapsed_ms: last.elapsed_ms,
             peak_pending: last.peak_pending,
             peak_bytes: last.peak_bytes,
@@ -215,12 +237,13 @@ impl Finished {
             uncontrolled: Vec::new(),
             coverage: String::new(),
             diverged: None,
+            carried_over: false,
         }
     }
 }
 
 /// A schedule as differences from the default behaviour.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
     /// Of the sequence of operations.
@@ -228,6 +251,9 @@ pub struct Schedule {
     pub fingerprint: String,
     #[serde(default)]
     pub steps: u64,
+    /// The text of the lines it points at, by `file:line`: they may move. Only in files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lines: BTreeMap<String, String>,
     #[serde(default)]
     pub deltas: Vec<Delta>,
 }
@@ -246,6 +272,19 @@ pub struct Delta {
     #[serde(default)]
     pub site: String,
     #[serde(default)]
+    pub nth: u64,
+    /// What the default would have been; nothing where it had come to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead: Option<Point>,
+}
+
+/// A step by names that survive edits elsewhere: the `nth` time that a thread does an operation at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    pub thread: String,
+    pub op: String,
+    pub site: String,
     pub nth: u64,
 }
 
@@ -275,23 +314,18 @@ pub struct Step {
     pub site: Option<Location>,
     #[serde(default)]
     pub preemption: bool,
+    /// Which way an operation with several outcomes went: `0` is the usual one.
+    #[serde(default = "zero")]
+    pub alt: String,
     #[serde(default)]
     pub note: Option<String>,
 }
 
-/// A thread that waits forever.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Blocked {
-    /// Index into [`Finished::threads`].
-    pub thread: usize,
-    pub op: String,
-    #[serde(default)]
-    pub object: Option<String>,
-    #[serde(default)]
-    pub site: Option<Location>,
-    /// The thread that holds what this one waits for.
-    #[serde(default)]
-    pub holder: Option<usize>,
+impl Step {
+    /// Whether it went the usual way: not woken for no reason, not timed out, not failed for no reason.
+    pub fn takes_default(&self) -> bool {
+        self.alt == "0"
+    }
 }
 
 /// One access of a data race.
@@ -312,6 +346,21 @@ pub struct RacyAccess {
     /// The calls of user code that led to it, innermost first.
     #[serde(default)]
     pub stack: Vec<String>,
+}
+
+/// A thread that waits forever.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Blocked {
+    /// Index into [`Finished::threads`].
+    pub thread: usize,
+    pub op: String,
+    #[serde(default)]
+    pub object: Option<String>,
+    #[serde(default)]
+    pub site: Option<Location>,
+    /// The thread that holds what this one waits for.
+    #[serde(default)]
+    pub holder: Option<usize>,
 }
 
 /// Where a replay left its file.

@@ -150,6 +150,7 @@ impl<'a> Run<'a> {
             peak_pending: stats.peak_pending as u64,
             peak_bytes: stats.peak_bytes as u64,
             coverage: self.settings.coverage(complete, stats.bound_done, &self.execution),
+            carried_over: false,
         }
     }
 

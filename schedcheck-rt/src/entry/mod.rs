@@ -125,11 +125,13 @@ fn attribute_of(cases: &[TestCase], name: &str) -> Option<&'static str> {
 
 fn list(cases: &[TestCase], channel: &Channel) {
     for case in visible(cases) {
+        let attribute = attribute_of(cases, case.name);
         channel.send(
             Object::new()
                 .text("event", "test")
                 .text("name", case.name)
-                .flag("marked", attribute_of(cases, case.name).is_some())
+                .flag("marked", attribute.is_some())
+                .text("options", attribute.unwrap_or_default())
                 .flag("ignored", case.ignored)
                 .flag("should_panic", case.should_panic.is_some()),
         );

@@ -2,7 +2,7 @@
 
 use crate::exec::Execution;
 use crate::exec::outcome::{DataRace, Outcome};
-use crate::exec::view::View;
+use crate::exec::view::{DeltaView, Point, View};
 use crate::wire::json::{self, Object};
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ pub(super) struct Figures {
     pub(super) peak_pending: u64,
     pub(super) peak_bytes: u64,
     pub(super) coverage: String,
+    /// A replay of a schedule whose steps are not where they were.
+    pub(super) carried_over: bool,
 }
 
 impl Figures {
@@ -60,12 +62,14 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
         .number("preemptions", view.preemptions())
         .number("steps", view.steps.len() as u64)
         .raw("location", &location(view, outcome))
+        .number("thread", failed_thread(execution, outcome))
         .flag("lost_wakeup", matches!(outcome, Outcome::Deadlock(deadlock) if deadlock.lost_wakeup))
         .raw("schedule", &schedule(view))
         .raw("threads", &threads(view))
         .raw("trace", &steps(view))
         .raw("blocked", &blocked(view))
-        .text("output", output);
+        .text("output", output)
+        .flag("carried_over", figures.carried_over);
     if let Outcome::DataRace(race) = outcome {
         event = event.raw("accesses", &accesses(race)).text("remedy", &race.remedy);
     }
@@ -151,6 +155,17 @@ fn location(view: &View, outcome: &Outcome) -> String {
     }
 }
 
+/// The position of the thread that failed, where one did.
+fn failed_thread(execution: &Execution, outcome: &Outcome) -> Option<u64> {
+    let threads = &execution.view().threads;
+    let position = match outcome {
+        Outcome::Panicked(report) => threads.iter().position(|thread| thread.id == report.thread),
+        Outcome::Crash(_) => Some(execution.running()).filter(|slot| *slot < threads.len()),
+        _ => None,
+    };
+    position.map(|position| position as u64)
+}
+
 fn accesses(race: &DataRace) -> String {
     json::array(race.accesses.iter().map(|access| {
         let stack = access.stack.iter().map(|call| json::text(call));
@@ -166,28 +181,33 @@ fn accesses(race: &DataRace) -> String {
 }
 
 fn schedule(view: &View) -> String {
-    let deltas = view.deltas.iter().filter_map(|delta| {
-        let step = view.steps.get(delta.step as usize)?;
-        let (file, line, column) = &step.place;
-        let nth = view.steps[..delta.step as usize]
-            .iter()
-            .filter(|other| (other.thread, other.op, &other.place) == (step.thread, step.op, &step.place))
-            .count();
-        Some(
-            Object::new()
-                .number("step", u64::from(delta.step))
-                .text("thread", &view.thread_of(delta)?.path)
-                .text("alt", &delta.choice.alt.0.to_string())
-                .text("op", step.op)
-                .text("site", &format!("{file}:{line}:{column}"))
-                .number("nth", nth as u64 + 1)
-                .finish(),
-        )
+    let deltas = view.deltas.iter().filter_map(|DeltaView { delta, instead }| {
+        let point = view.point(delta.step as usize)?;
+        let mut object = Object::new()
+            .number("step", u64::from(delta.step))
+            .text("thread", &view.thread_of(delta)?.path)
+            .text("alt", &delta.choice.alt.0.to_string())
+            .text("op", &point.op)
+            .text("site", &point.site)
+            .number("nth", point.nth);
+        if let Some(instead) = instead {
+            object = object.raw("instead", &named(instead));
+        }
+        Some(object.finish())
     });
     Object::new()
         .raw("deltas", &json::array(deltas))
         .text("fingerprint", &format!("{:016x}", view.fingerprint))
         .number("steps", view.steps.len() as u64)
+        .finish()
+}
+
+fn named(point: &Point) -> String {
+    Object::new()
+        .text("thread", &point.thread)
+        .text("op", &point.op)
+        .text("site", &point.site)
+        .number("nth", point.nth)
         .finish()
 }
 

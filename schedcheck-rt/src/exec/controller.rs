@@ -18,6 +18,7 @@ use super::stacks::StackPool;
 use super::switch::{Backend, Exit};
 use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
+use super::view::Needed;
 use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
 use crate::races::Detector;
 use crate::search::step::{
@@ -41,10 +42,10 @@ pub(crate) enum Turn {
 }
 
 /// What happens where nothing else is asked for.
-struct DefaultTurn {
-    slot: Slot,
-    alt: Alt,
-    forced: bool,
+pub(super) struct DefaultTurn {
+    pub(super) slot: Slot,
+    pub(super) alt: Alt,
+    pub(super) forced: bool,
 }
 
 /// Where a step stands and what it was, for reports.
@@ -92,7 +93,7 @@ pub(crate) struct World {
     pub(super) next_special: StepIndex,
     /// Whether to find out which of them default behaviour would not have made by itself, and those.
     pub(crate) keep_needed: bool,
-    pub(crate) needed: Vec<Delta>,
+    pub(crate) needed: Vec<Needed>,
     prefix: StepIndex,
     pub(super) guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
@@ -360,20 +361,11 @@ impl World {
         true
     }
 
-    /// Notes a decision of the plan that default behaviour would not have made.
-    fn note_if_needed(&mut self, step: StepIndex, choice: Choice) {
-        let default = self.default_turn().filter(|turn| !turn.forced);
-        let default = default.map(|turn| Choice { thread: self.threads[turn.slot].id, alt: turn.alt });
-        if default != Some(choice) {
-            self.needed.push(Delta { step, choice });
-        }
-    }
-
     /// Default behaviour: the running thread goes on. If it blocks, ended or yields, the first
     /// enabled thread does; after a yield the search for it starts behind the yielding thread, so
     /// that all get their turn. If none is enabled, a timed wait gives up, or a gated thread gets
     /// through.
-    fn default_turn(&self) -> Option<DefaultTurn> {
+    pub(super) fn default_turn(&self) -> Option<DefaultTurn> {
         let by_choice = |slot| DefaultTurn { slot, alt: Alt::DEFAULT, forced: false };
         if self.previous_enabled {
             return Some(by_choice(self.current));

@@ -93,6 +93,17 @@ impl Active {
         }
     }
 
+    /// User code reads memory without relying on what it reads.
+    #[inline]
+    pub(crate) fn glance(&self, address: usize, size: usize, caller: usize) {
+        let world = self.world();
+        if let (true, Some(races)) = (world.in_user & !world.unwatched, &mut world.races)
+            && let Some(race) = races.glance(address, size, caller as u32)
+        {
+            self.end_with(race);
+        }
+    }
+
     /// The step just executed was an atomic operation on so many bytes at an address.
     #[inline]
     pub(crate) fn atomic(&self, memory: (usize, usize), atomic: Atomic, order: Order) {

@@ -135,13 +135,16 @@ impl Active {
         holds
     }
 
-    /// Ends the execution here, as one that says nothing. Does not return.
-    pub(crate) fn abandon(&self) {
+    /// The running thread goes no further, and the execution says nothing. Does not return.
+    ///
+    /// The others go on to their end: what they do may be what makes the assumption hold when it
+    /// comes first, and the search can only know of it if it sees it.
+    pub(crate) fn abandon(&self, site: Site) {
         let world = self.world();
-        world.in_user = false;
-        world.outcome = Some(outcome::Outcome::Abandoned);
-        world.over = true;
-        self.suspend();
+        world.outcome.get_or_insert(outcome::Outcome::Abandoned);
+        // It waits for its own end.
+        let life = world.threads[world.current].life;
+        self.perform(Op::new(Kind::Join, life, site));
     }
 
     fn suspend(&self) {
@@ -167,7 +170,10 @@ impl Active {
             self.in_engine(|world| world.consider_loop(&op, &frame));
         }
         if world.goes_on() {
+            // The trace outlives the execution, also if it grows here.
+            world.in_user = false;
             world.execute_in_passing(&op);
+            world.in_user = true;
             return Alt::DEFAULT;
         }
         self.perform_now(op);

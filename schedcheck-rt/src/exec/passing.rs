@@ -7,7 +7,7 @@
 use super::controller::{StepNote, World};
 use super::spin;
 use super::switch::Backend;
-use crate::model::{Applied, Kind, Moment, Op};
+use crate::model::{Kind, Op};
 use crate::search::step::{Access, Alt, BudgetKind, BudgetKinds, Choice, Delta, Event, Mode, StepIndex};
 
 impl World {
@@ -80,8 +80,7 @@ impl World {
         thread.spin.remember(&note, step, (0, 0), spin::is_known(op.kind, event));
         self.notes.push(note);
         if let Some(races) = &mut self.races {
-            let moment = Moment { thread: thread.id, step, alt: Alt::DEFAULT };
-            races.step(self.current, moment, op, &Applied::access(op.object, mode));
+            races.begin_step(self.current, step);
         }
     }
 }

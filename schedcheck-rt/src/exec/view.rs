@@ -4,8 +4,8 @@ use super::controller::{Slot, World};
 use super::deadlock;
 use super::outcome::place;
 use super::run::Execution;
-use crate::model::Site;
-use crate::search::step::{Delta, ObjectId, StepIndex, ThreadId, Trace};
+use crate::model::{Kind, Site};
+use crate::search::step::{Choice, Delta, ObjectId, StepIndex, ThreadId, Trace};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::fmt::Write;
@@ -39,13 +39,40 @@ pub(crate) struct BlockedView {
     pub(crate) holder: Option<usize>,
 }
 
+/// A place in an execution, by names that survive edits elsewhere in the program: the `nth` time that a thread does
+/// this operation at this place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) thread: String,
+    pub(crate) op: String,
+    /// `file:line:column`.
+    pub(crate) site: String,
+    pub(crate) nth: u64,
+}
+
+/// A decision that default behaviour would not have made.
+#[derive(Clone, Debug)]
+pub(crate) struct DeltaView {
+    pub(crate) delta: Delta,
+    /// What default behaviour would have done there; nothing if it had come to its end, or if that was not asked.
+    pub(crate) instead: Option<Point>,
+}
+
+/// A decision of a plan that default behaviour would not have made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needed {
+    pub(crate) delta: Delta,
+    /// What default behaviour would have done there: who, what, where. Nothing if it had come to its end.
+    pub(crate) instead: Option<(ThreadId, Kind, Site)>,
+}
+
 /// A whole execution, for reports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
     pub(crate) threads: Vec<ThreadView>,
     pub(crate) steps: Vec<StepView>,
     pub(crate) blocked: Vec<BlockedView>,
-    pub(crate) deltas: Vec<Delta>,
+    pub(crate) deltas: Vec<DeltaView>,
     pub(crate) fingerprint: u64,
 }
 
@@ -56,6 +83,34 @@ impl View {
 
     pub(crate) fn thread_of(&self, delta: &Delta) -> Option<&ThreadView> {
         self.threads.iter().find(|thread| thread.id == delta.choice.thread)
+    }
+
+    /// What a step is called in every execution in which it occurs.
+    pub(crate) fn point(&self, step: usize) -> Option<Point> {
+        let found = self.steps.get(step)?;
+        Some(Point {
+            thread: self.threads[found.thread].path.clone(),
+            op: found.op.to_owned(),
+            site: site_text(&found.place),
+            nth: self.occurrences(step, found.thread, found.op, &found.place) + 1,
+        })
+    }
+
+    /// How often a thread did this at this place before a step.
+    fn occurrences(&self, before: usize, thread: usize, op: &str, place: &(String, u32, u32)) -> u64 {
+        let earlier = self.steps.iter().take(before);
+        earlier.filter(|step| (step.thread, step.op, &step.place) == (thread, op, place)).count() as u64
+    }
+
+    /// The step at or after `from` that has this name.
+    pub(crate) fn find(&self, point: &Point, from: usize) -> Option<usize> {
+        let thread = self.threads.iter().position(|thread| thread.path == point.thread)?;
+        let named = |step: &StepView| {
+            step.thread == thread && step.op == point.op && site_text(&step.place) == point.site
+        };
+        let nth = usize::try_from(point.nth).ok()?.checked_sub(1)?;
+        let (at, _) = self.steps.iter().enumerate().filter(|(_, step)| named(step)).nth(nth)?;
+        (at >= from).then_some(at)
     }
 }
 
@@ -68,6 +123,11 @@ impl Execution {
     /// A hash of who did what and where in the last execution that failed or was to be reported.
     pub fn fingerprint(&self) -> u64 {
         self.view.fingerprint
+    }
+
+    /// The position of the thread that ran last.
+    pub(crate) fn running(&self) -> Slot {
+        self.world().running
     }
 
     /// What the last execution did at `step`, in a few words.
@@ -110,13 +170,44 @@ pub(crate) fn collect(world: &World) -> View {
         .filter(|slot| !world.threads[*slot].ended && !world.is_enabled(*slot))
         .map(|slot| blocked_view(world, &names, slot))
         .collect();
-    View {
-        fingerprint: fingerprint(world),
-        deltas: if world.keep_needed { world.needed.clone() } else { world.plan().to_vec() },
-        threads,
-        steps,
-        blocked,
+    let mut view = View { fingerprint: fingerprint(world), deltas: Vec::new(), threads, steps, blocked };
+    view.deltas = if world.keep_needed {
+        world.needed.iter().map(|needed| named_delta(world, &view, needed)).collect()
+    } else {
+        world.plan().iter().map(|delta| DeltaView { delta: *delta, instead: None }).collect()
+    };
+    view
+}
+
+impl World {
+    /// Notes a decision of the plan that default behaviour would not have made.
+    pub(super) fn note_if_needed(&mut self, step: StepIndex, choice: Choice) {
+        let turn = self.default_turn();
+        let by_choice = turn.as_ref().filter(|turn| !turn.forced);
+        let default = by_choice.map(|turn| Choice { thread: self.threads[turn.slot].id, alt: turn.alt });
+        if default != Some(choice) {
+            let instead = turn.map(|turn| {
+                let thread = &self.threads[turn.slot];
+                (thread.id, thread.op.kind, thread.op.site)
+            });
+            self.needed.push(Needed { delta: Delta { step, choice }, instead });
+        }
     }
+}
+
+fn named_delta(world: &World, view: &View, needed: &Needed) -> DeltaView {
+    let instead = needed.instead.and_then(|(id, kind, site)| {
+        let thread = view.threads.iter().position(|thread| thread.id == id)?;
+        let place = place(site);
+        let nth = view.occurrences(needed.delta.step as usize, thread, kind.name(), &place) + 1;
+        Some(Point { thread: world.names.path(id), op: kind.name().to_owned(), site: site_text(&place), nth })
+    });
+    DeltaView { delta: needed.delta, instead }
+}
+
+/// A place as requests and replay files write it.
+pub(crate) fn site_text((file, line, column): &(String, u32, u32)) -> String {
+    format!("{file}:{line}:{column}")
 }
 
 fn thread_view(world: &World, slot: Slot) -> ThreadView {

@@ -1,6 +1,10 @@
 //! Plain memory accesses: the compiler's thread sanitizer pass announces those of instrumented crates with these calls.
 //!
 //! What is compiled without it stays unseen: the engine, code of std that is not generic, other languages, assembly.
+//!
+//! A volatile read is how code says that it reads what others may be writing, and will look afterwards whether they did:
+//! the optimistic reads of sequence locks (`AtomicCell` of crossbeam), for which the language has nothing better yet. It
+//! is not taken for a race.
 
 use crate::exec::active;
 use crate::races::Touch;
@@ -14,11 +18,24 @@ fn access(address: usize, size: usize, touch: Touch, caller: usize) {
     }
 }
 
+#[inline]
+fn glance(address: usize, size: usize, caller: usize) {
+    if let Some(active) = active() {
+        active.glance(address, size, caller);
+    }
+}
+
 /// Functions that are told of one access of a fixed size: each hands its return address on.
 macro_rules! accesses {
+    (@tell Volatile, $address:ident, $size:literal, $caller:ident) => {
+        glance($address, $size, $caller)
+    };
+    (@tell $touch:ident, $address:ident, $size:literal, $caller:ident) => {
+        access($address, $size, Touch::$touch, $caller)
+    };
     ($( $target:ident($touch:ident, $size:literal) = $( $name:ident )*; )*) => { $(
         extern "C" fn $target(address: usize, caller: usize) {
-            access(address, $size, Touch::$touch, caller);
+            accesses!(@tell $touch, address, $size, caller);
         }
 
         $(
@@ -35,13 +52,16 @@ macro_rules! accesses {
 }
 
 accesses! {
-    read1(Read, 1) = __tsan_read1 __tsan_volatile_read1;
-    read2(Read, 2) = __tsan_read2 __tsan_unaligned_read2 __tsan_volatile_read2 __tsan_unaligned_volatile_read2;
-    read4(Read, 4) = __tsan_read4 __tsan_unaligned_read4 __tsan_volatile_read4 __tsan_unaligned_volatile_read4;
-    read8(Read, 8) = __tsan_read8 __tsan_unaligned_read8 __tsan_volatile_read8 __tsan_unaligned_volatile_read8
-        __tsan_vptr_read;
-    read16(Read, 16) = __tsan_read16 __tsan_unaligned_read16 __tsan_volatile_read16
-        __tsan_unaligned_volatile_read16;
+    read1(Read, 1) = __tsan_read1;
+    read2(Read, 2) = __tsan_read2 __tsan_unaligned_read2;
+    read4(Read, 4) = __tsan_read4 __tsan_unaligned_read4;
+    read8(Read, 8) = __tsan_read8 __tsan_unaligned_read8 __tsan_vptr_read;
+    read16(Read, 16) = __tsan_read16 __tsan_unaligned_read16;
+    volatile1(Volatile, 1) = __tsan_volatile_read1;
+    volatile2(Volatile, 2) = __tsan_volatile_read2 __tsan_unaligned_volatile_read2;
+    volatile4(Volatile, 4) = __tsan_volatile_read4 __tsan_unaligned_volatile_read4;
+    volatile8(Volatile, 8) = __tsan_volatile_read8 __tsan_unaligned_volatile_read8;
+    volatile16(Volatile, 16) = __tsan_volatile_read16 __tsan_unaligned_volatile_read16;
     write1(Write, 1) = __tsan_write1 __tsan_volatile_write1 __tsan_read_write1;
     write2(Write, 2) = __tsan_write2 __tsan_unaligned_write2 __tsan_volatile_write2
         __tsan_unaligned_volatile_write2 __tsan_read_write2 __tsan_unaligned_read_write2;

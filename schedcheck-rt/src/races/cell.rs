@@ -123,6 +123,13 @@ impl Cell {
     #[cfg(test)]
     const EMPTY: Cell = Cell { generation: 0, more: 0, entries: [Entry::NONE; INLINE] };
 
+    /// The end of the memory, if it came before an access to these bytes.
+    pub(crate) fn end_of(&self, generation: u32, bytes: u8) -> Option<Entry> {
+        let is_end = |entry: &&Entry| entry.touch == Touch::Free && entry.bytes & bytes != 0;
+        // It forgets all entries before it, so it is in the cell itself.
+        self.entries.iter().filter(|_| self.generation == generation).find(is_end).copied()
+    }
+
     fn further<'a>(&self, overflow: &'a Overflow) -> &'a [Entry] {
         match self.more {
             0 => &[],

@@ -117,14 +117,20 @@ impl Detector {
         self.time = self.clocks.tick(self.thread);
     }
 
-    /// The step `moment` of `thread` was executed.
+    /// `thread` executes step number `step`; if that is an atomic operation, [`Detector::atomic`] follows.
     #[inline]
-    pub(crate) fn step(&mut self, thread: usize, moment: Moment, op: &Op, applied: &Applied) {
+    pub(crate) fn begin_step(&mut self, thread: usize, step: u32) {
         if thread != self.thread {
             self.enter(thread);
         }
-        self.time = self.clocks.step(thread, moment.step);
+        self.time = self.clocks.step(thread, step);
         self.orders.push(None);
+    }
+
+    /// The step `moment` of `thread` was executed.
+    #[inline]
+    pub(crate) fn step(&mut self, thread: usize, moment: Moment, op: &Op, applied: &Applied) {
+        self.begin_step(thread, moment.step);
         edges::apply(&mut self.clocks, thread, op, moment, applied);
         // What follows is not what the step has published.
         self.tick();
@@ -226,6 +232,21 @@ impl Detector {
     /// The running thread accesses memory.
     pub(crate) fn touch(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         self.note(address, size, touch, place)
+    }
+
+    /// The running thread reads memory that others may be writing, and says so: it will not rely on what it reads. That is
+    /// no race, but the memory must be there.
+    pub(crate) fn glance(&mut self, address: usize, size: usize, place: u32) -> Option<Race> {
+        let end = address.saturating_add(size);
+        let cells = (address & !(GRAIN - 1)..end).step_by(GRAIN);
+        cells.into_iter().find_map(|at| {
+            let (first, last) = (at.max(address), (at + GRAIN).min(end));
+            let bytes = bytes(first % GRAIN, last - first);
+            let cell = self.areas.cell(at)?;
+            // SAFETY: as in `touch_own`.
+            let gone = unsafe { (*cell).end_of(self.generation, bytes) }?;
+            Some(self.race(at, size, &gone, &self.entry(bytes, Touch::Read, place)))
+        })
     }
 
     #[inline]

@@ -265,6 +265,8 @@ fn memory_that_is_allocated_again_has_no_past() {
     bench.step(1, Kind::Begin, ObjectId::NONE);
     let gone = bench.detector.touch(BASE + 8, 1, Touch::Read, 0).expect("it is gone");
     assert_eq!(gone.earlier.touch, Touch::Free);
+    assert_eq!(bench.detector.glance(BASE + 3, 9, 0).map(|race| race.earlier.touch), Some(Touch::Free));
+    assert_eq!(bench.detector.glance(BASE + 16, 9, 0), None);
     let again = bench.detector.touch(BASE, 16, Touch::Free, 0).expect("it is freed twice");
     assert_eq!(again.earlier.touch, Touch::Free);
     bench.detector.allocated(BASE, 16);

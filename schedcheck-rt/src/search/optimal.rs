@@ -22,7 +22,7 @@
 //! for an idle round is no execution ([`super::wakeup`]). One that stopped later, as its guide or
 //! an assumption of the test wanted, is learnt from like any other: the operations that were
 //! pending compete with what was executed. What the threads would have done after those is not
-//! known, so a model that drops executions should stop the thread whose assumption failed and let
+//! known, so a model that drops executions stops the thread whose assumption failed and lets
 //! the others go on to their end.
 
 use super::engine::Order;

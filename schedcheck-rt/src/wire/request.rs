@@ -33,6 +33,21 @@ pub struct NamedDelta {
     pub op: String,
     /// Where, `file:line:column`, empty if not known.
     pub site: String,
+    /// What would have been done there without this decision; `None` if that is not known.
+    pub instead: Option<NamedPoint>,
+}
+
+/// A step by names: the `nth` time that a thread does an operation at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPoint {
+    /// The path of the thread.
+    pub thread: String,
+    /// The operation.
+    pub op: String,
+    /// Where, `file:line:column`.
+    pub site: String,
+    /// Which of its occurrences, from 1.
+    pub nth: u64,
 }
 
 /// A parsed request.
@@ -56,6 +71,8 @@ pub struct Request {
     pub fingerprint: Option<String>,
     /// Report every step also of an execution that passes.
     pub trace: bool,
+    /// The steps of the schedule are to be taken as they are, in one execution.
+    pub exact: bool,
 }
 
 /// A request that cannot be understood.
@@ -112,6 +129,7 @@ impl Request {
             "record" => self.record = Some(value.to_owned()),
             "fingerprint" => self.fingerprint = Some(value.to_owned()),
             "trace" => self.trace = value == "yes",
+            "exact" => self.exact = value == "yes",
             "delta" => self.deltas.push(NamedDelta::parse(value)?),
             _ => {
                 let (group, name) = key.split_once('.')?;
@@ -128,16 +146,31 @@ impl Request {
 }
 
 impl NamedDelta {
-    /// `STEP THREADPATH ALT OP SITE NTH`, of which the last three may be missing.
+    /// `STEP THREADPATH ALT OP SITE NTH`, of which the last three may be missing, and a point `THREADPATH OP SITE NTH`,
+    /// which may be missing too.
     fn parse(text: &str) -> Option<NamedDelta> {
         let mut words = text.split(' ');
         let step = words.next()?.parse().ok()?;
         let thread = words.next()?.to_owned();
         let alt = words.next()?.parse().ok()?;
         let op = words.next().unwrap_or_default().to_owned();
-        let site = words.next().unwrap_or_default().replace("%20", " ");
-        Some(NamedDelta { step, thread, alt, op, site })
+        let site = place(words.next().unwrap_or_default());
+        words.next();
+        let instead = match words.next() {
+            None => None,
+            Some(thread) => Some(NamedPoint {
+                thread: thread.to_owned(),
+                op: words.next()?.to_owned(),
+                site: place(words.next()?),
+                nth: words.next()?.parse().ok()?,
+            }),
+        };
+        Some(NamedDelta { step, thread, alt, op, site, instead })
     }
+}
+
+fn place(word: &str) -> String {
+    word.replace("%20", " ")
 }
 
 #[cfg(test)]
@@ -147,7 +180,7 @@ mod tests {
     #[test]
     fn a_request_is_read_back() {
         let request = Request::parse(
-            "schedcheck 1\ndo replay\ntest a::b\nset.bound 2\ndefault.seed 7\ndelta 5 0.2 0 lock a%20b.rs:1:2 1\n",
+            "schedcheck 1\ndo replay\ntest a::b\nset.bound 2\ndefault.seed 7\ndelta 5 0.2 0 lock a%20b.rs:1:2 1 0.1 load c.rs:3:4 2\n",
         )
         .unwrap();
         assert_eq!(request.task, Some(Task::Replay));
@@ -155,6 +188,10 @@ mod tests {
         assert_eq!(request.set, [("bound".to_owned(), "2".to_owned())]);
         assert_eq!(request.default, [("seed".to_owned(), "7".to_owned())]);
         assert_eq!(request.deltas[0].site, "a b.rs:1:2");
+        assert_eq!(
+            request.deltas[0].instead,
+            Some(NamedPoint { thread: "0.1".into(), op: "load".into(), site: "c.rs:3:4".into(), nth: 2 })
+        );
     }
 
     #[test]
@@ -163,5 +200,6 @@ mod tests {
         assert!(Request::parse("").is_err());
         assert!(Request::parse("schedcheck 1\nbogus x\n").is_err());
         assert!(Request::parse("schedcheck 1\ndelta x\n").is_err());
+        assert!(Request::parse("schedcheck 1\ndelta 1 0 0 lock a:1:1 1 0.1 load\n").is_err());
     }
 }

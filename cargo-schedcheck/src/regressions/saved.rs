@@ -1,0 +1,74 @@
+//! `schedcheck-regressions/` beside a package's manifest: failures that must not come back, replayed first on every run.
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+
+use super::file::ReplayFile;
+use super::replay::{Once, Replayed, State};
+use crate::build::TestBinary;
+use crate::error::Result;
+use crate::reports::event::TestId;
+use crate::run::session::as_typed;
+
+/// Beside the manifest of the package, never searched anywhere else.
+const FOLDER: &str = "schedcheck-regressions";
+
+/// A failure that was kept.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    pub path: Utf8PathBuf,
+    pub file: ReplayFile,
+}
+
+/// All that a package has kept, in the order of their names. A file that cannot be read is an error, not a fixed bug.
+pub fn load(package_dir: &Utf8Path) -> Result<Vec<Saved>> {
+    let folder = package_dir.join(FOLDER);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut paths = Vec::new();
+    for entry in folder.read_dir_utf8()? {
+        let path = entry?.into_path();
+        if path.extension() == Some("toml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths.into_iter().map(|path| Ok(Saved { file: ReplayFile::load(&path)?, path })).collect()
+}
+
+impl Saved {
+    /// Whether it is a failure of this test.
+    pub fn is_of(&self, id: &TestId) -> bool {
+        self.file.id() == *id
+    }
+
+    /// Its path as the user would write it.
+    pub fn shown(&self) -> Utf8PathBuf {
+        as_typed(&self.path)
+    }
+
+    /// Replays it.
+    pub fn replay(&self, binary: &TestBinary, source_dirs: &[Utf8PathBuf]) -> Result<Replayed> {
+        Once { file: &self.file, binary, source_dirs }.run(false)
+    }
+
+    /// Removes the file of a failure that does not come any more.
+    pub fn prune(&self, state: State, prune: bool) -> Result<bool> {
+        let gone = prune && state != State::Fails;
+        if gone {
+            fs::remove_file(&self.path)?;
+        }
+        Ok(gone)
+    }
+}
+
+/// Copies a replay file to where it is replayed on every run, and says where that is.
+pub fn keep(file: &Utf8Path, package_dir: &Utf8Path) -> Result<Utf8PathBuf> {
+    let folder = package_dir.join(FOLDER);
+    fs::create_dir_all(&folder)?;
+    let target = folder.join(file.file_name().unwrap_or("failure.toml"));
+    if fs::canonicalize(file)? != fs::canonicalize(&folder)?.join(target.file_name().unwrap_or_default()) {
+        fs::copy(file, &target)?;
+    }
+    Ok(as_typed(&target))
+}

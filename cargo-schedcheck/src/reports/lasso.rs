@@ -1,0 +1,68 @@
+//! An endless schedule has the shape of a lasso: a way in, and a round that repeats for ever.
+use crate::run::wire::{Finished, Step};
+
+/// Longer rounds are not recognised.
+const LONGEST: usize = 2_000;
+/// How many rounds must have been seen.
+const ROUNDS: usize = 3;
+
+/// The round at the end of a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lasso {
+    /// Position in the trace of the first step of the first round.
+    pub start: usize,
+    /// Steps of one round.
+    pub length: usize,
+}
+
+impl Lasso {
+    /// Finds the shortest round that the trace of an execution ends with, and its first occurrence.
+    pub fn of(finished: &Finished) -> Option<Self> {
+        let trace = &finished.trace;
+        let same = |left: usize, right: usize| same(&trace[left], &trace[right]);
+        let total = trace.len();
+        let length = (1..=LONGEST.min(total / ROUNDS))
+            .find(|length| (total - (ROUNDS - 1) * length..total).all(|at| same(at, at - length)))?;
+        let mut start = total - length;
+        while start > 0 && same(start - 1, start - 1 + length) {
+            start -= 1;
+        }
+        Some(Self { start, length })
+    }
+
+    /// One round.
+    pub fn round(self, finished: &Finished) -> &[Step] {
+        &finished.trace[self.start..self.start + self.length]
+    }
+}
+
+fn same(left: &Step, right: &Step) -> bool {
+    (left.thread, &left.op, &left.object, &left.site) == (right.thread, &right.op, &right.object, &right.site)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lasso(ops: &str) -> Option<(usize, usize)> {
+        let steps: Vec<String> = ops.chars().map(|op| format!(r#"{{"thread":0,"op":"{op}"}}"#)).collect();
+        let json = format!(r#"{{"outcome":"livelock","trace":[{}]}}"#, steps.join(","));
+        let finished: Finished = serde_json::from_str(&json).unwrap();
+        Lasso::of(&finished).map(|lasso| (lasso.start, lasso.length))
+    }
+
+    #[test]
+    fn the_way_in_is_told_from_the_round() {
+        assert_eq!(lasso("spawnabcabcabc"), Some((5, 3)));
+        assert_eq!(lasso("spawnabcabcabca"), Some((5, 3)), "the last round may be cut anywhere");
+        assert_eq!(lasso("xaaaa"), Some((1, 1)));
+        assert_eq!(lasso("aaa"), Some((0, 1)));
+    }
+
+    #[test]
+    fn without_three_rounds_there_is_no_lasso() {
+        assert_eq!(lasso(""), None);
+        assert_eq!(lasso("abcdef"), None);
+        assert_eq!(lasso("abab"), None);
+    }
+}

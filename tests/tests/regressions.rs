@@ -1,0 +1,104 @@
+//! Failures that were kept are replayed first on every run, until they are fixed.
+use camino::Utf8PathBuf;
+use schedcheck_tests::project::Project;
+use serde_json::Value;
+
+const KEPT: &str = "schedcheck-regressions/unmodified.lib.tests-opposite_order.toml";
+
+/// A project that has kept a deadlock.
+fn with_kept_deadlock() -> Project {
+    let project = Project::copy_of("unmodified");
+    project.schedcheck(&["--all-tests", "opposite_order"]).run().expect_code(100);
+    let found = "target/schedcheck/failures/unmodified.lib.tests-opposite_order.toml";
+    let output = project.schedcheck(&["replay", found, "--save"]).run().expect_code(100);
+    assert!(output.stderr.contains(&format!("kept as {KEPT}")), "{}", output.stderr);
+    project
+}
+
+fn run(project: &Project, more: &[&str], code: i32) -> Vec<Value> {
+    let args = ["--all-tests", "--no-fail-fast", "-j1", "--message-format", "json"];
+    project.schedcheck(&[&args, more].concat()).run().expect_code(code).json()
+}
+
+fn fix(project: &Project) {
+    let text = project.read("src/lib.rs");
+    let fixed = text.replacen(
+        "let two = second.lock().unwrap();\n        let one = first.lock().unwrap();",
+        "let one = first.lock().unwrap();\n        let two = second.lock().unwrap();",
+        1,
+    );
+    assert_ne!(text, fixed);
+    project.write("src/lib.rs", fixed);
+}
+
+#[test]
+fn a_kept_failure_comes_first_and_is_not_searched_again() {
+    let project = with_kept_deadlock();
+    let lines = run(&project, &[], 100);
+    let kinds: Vec<&str> = lines.iter().take(4).map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["run-started", "test-started", "regression", "test-finished"]);
+    assert_eq!((&lines[2]["state"], &lines[2]["file"]), (&"fails".into(), &KEPT.into()));
+    let verdict = &lines[3];
+    assert_eq!((&verdict["outcome"], &verdict["replay"]), (&"deadlock".into(), &KEPT.into()));
+    assert_eq!(verdict["executions"], 1);
+    // Saving it again from where it is changes nothing.
+    let before = project.read(KEPT);
+    project.schedcheck(&["replay", KEPT, "--save"]).run().expect_code(100);
+    assert_eq!(project.read(KEPT), before);
+}
+
+#[test]
+fn a_fixed_failure_is_reported_and_can_be_removed() {
+    let project = with_kept_deadlock();
+    fix(&project);
+    let of_kept = |lines: Vec<Value>| lines.into_iter().find(|line| line["type"] == "regression");
+    let regression = of_kept(run(&project, &["opposite_order"], 0)).expect("it was replayed");
+    assert_eq!((&regression["state"], &regression["removed"]), (&"fixed".into(), &false.into()));
+    let output = project.schedcheck(&["--all-tests", "opposite_order"]).run().expect_code(0);
+    assert!(
+        output.stderr.contains(&format!("FIXED {KEPT} no longer fails (`--prune` removes it)")),
+        "{}",
+        output.stderr
+    );
+    assert!(output.stderr.contains("PASS"), "it is explored as well: {}", output.stderr);
+
+    let regression = of_kept(run(&project, &["opposite_order", "--prune"], 0)).expect("it was replayed");
+    assert_eq!(regression["removed"], true);
+    assert!(!project.path.join(KEPT).exists());
+    assert_eq!(of_kept(run(&project, &["opposite_order"], 0)), None);
+}
+
+#[test]
+fn what_still_fails_is_never_removed() {
+    let project = with_kept_deadlock();
+    run(&project, &["opposite_order", "--prune"], 100);
+    assert!(project.path.join(KEPT).exists());
+}
+
+#[test]
+fn a_damaged_file_is_an_error_and_an_orphan_is_mentioned() {
+    let project = with_kept_deadlock();
+    let text = project.read(KEPT);
+    project.write(KEPT, &text[..text.len() / 2]);
+    let output = project.schedcheck(&["--all-tests", "opposite_order"]).run().expect_code(96);
+    assert!(output.stderr.contains(KEPT), "{}", output.stderr);
+
+    project.write(KEPT, text.replace("tests::opposite_order", "tests::gone"));
+    let output = project.schedcheck(&["--all-tests", "adds_under_a_lock"]).run().expect_code(0);
+    assert!(
+        output.stderr.contains("is of a test that does not exist (any more): unmodified::lib tests::gone"),
+        "{}",
+        output.stderr
+    );
+}
+
+#[test]
+fn files_belong_to_the_package_not_to_the_place_of_the_call() {
+    let project = with_kept_deadlock();
+    let elsewhere = Project::empty();
+    let manifest: Utf8PathBuf = project.path.join("Cargo.toml");
+    let args =
+        ["--all-tests", "opposite_order", "--message-format", "json", "--manifest-path", manifest.as_str()];
+    let lines = elsewhere.schedcheck(&args).run().expect_code(100).json();
+    assert!(lines.iter().any(|line| line["type"] == "regression"), "{lines:?}");
+}
