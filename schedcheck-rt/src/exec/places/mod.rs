@@ -22,9 +22,6 @@ use std::hash::Hasher;
 use std::rc::Rc;
 use symbols::Ranges;
 
-/// Most frames of a stack that are looked at.
-const DEPTH: usize = 128;
-
 /// The names somebody asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
@@ -117,16 +114,16 @@ impl PlaceTable {
     }
 
     /// The number of the place of an operation whose stack has these return addresses.
-    fn number(&self, site: Site, stack: &[usize]) -> u32 {
+    fn number(&self, site: Site, stack: Frames) -> u32 {
         let mut hasher = FxHasher::default();
         hasher.write_usize(std::ptr::from_ref(site).addr());
-        stack.iter().for_each(|address| hasher.write_usize(*address));
+        stack.clone().for_each(|address| hasher.write_usize(address));
         let key = hasher.finish();
         let met = &mut *self.met.borrow_mut();
         if let Some(number) = met.numbers.get(&key) {
             return *number;
         }
-        let inside = |ranges: &Ranges| stack.iter().any(|address| ranges.contain(*address));
+        let inside = |ranges: &Ranges| stack.clone().any(|address| ranges.contain(address));
         let variable = !self.names.variables.is_empty()
             && met.sources.receiver(site).is_some_and(|name| self.names.variables.contains(&name));
         let calm = inside(&self.trusted) || !self.names.focus.is_empty() && !inside(&self.focus);
@@ -183,9 +180,8 @@ impl World {
     pub(super) fn note_place(&mut self, op: &Op) {
         let Some(places) = &self.places else { return };
         let thread = &mut self.threads[self.current];
-        let mut stack = [0; DEPTH];
-        let count = return_addresses(thread.stack_base, &mut stack);
-        let before = std::mem::replace(&mut thread.place, places.number(op.site, &stack[..count]));
+        let stack = Frames::of_caller(thread.stack_base);
+        let before = std::mem::replace(&mut thread.place, places.number(op.site, stack));
         thread.held = places.is_calm(before) && places.is_calm(thread.place);
         if places.met.borrow().marks[thread.place as usize].variable {
             places.name_object(op.object);
@@ -209,37 +205,52 @@ impl World {
     }
 }
 
-/// Fills `into` with the return addresses of the calling thread, innermost first.
-#[inline(never)]
-fn return_addresses(base: usize, into: &mut [usize]) -> usize {
-    let mut frame: usize;
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: copies a register.
-    unsafe {
-        std::arch::asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags));
+/// The return addresses of the calling thread, innermost first.
+#[derive(Clone, Debug)]
+struct Frames {
+    frame: usize,
+    /// Frames lie above this, each above the one before.
+    low: usize,
+    /// The highest address of the stack.
+    base: usize,
+}
+
+impl Frames {
+    /// Valid until the calling function returns.
+    #[inline(always)]
+    fn of_caller(base: usize) -> Frames {
+        let frame: usize;
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: copies a register.
+        unsafe {
+            std::arch::asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags));
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: copies a register.
+        unsafe {
+            std::arch::asm!("mov {}, x29", out(reg) frame, options(nomem, nostack, preserves_flags));
+        }
+        let low = std::ptr::from_ref(&frame).addr();
+        Frames { frame, low, base }
     }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: copies a register.
-    unsafe {
-        std::arch::asm!("mov {}, x29", out(reg) frame, options(nomem, nostack, preserves_flags));
-    }
-    let low = std::ptr::from_ref(&frame).addr();
-    let word = size_of::<usize>();
-    let mut count = 0;
-    let mut previous = low;
-    while count < into.len()
-        && frame.is_multiple_of(word)
-        && frame >= previous
-        && frame < base.saturating_sub(2 * word)
-    {
-        // SAFETY: two words of the thread's own stack, between this frame and its base; code without
-        // frame pointers may have left anything in the register, but nothing outside is read.
-        let (next, address) = unsafe { (*(frame as *const usize), *(frame as *const usize).add(1)) };
+}
+
+impl Iterator for Frames {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        const WORD: usize = size_of::<usize>();
+        let inside = self.frame >= self.low && self.frame < self.base.saturating_sub(2 * WORD);
+        if !inside || !self.frame.is_multiple_of(WORD) {
+            return None;
+        }
+        let frame = self.frame as *const usize;
+        // SAFETY: two words of the thread's own stack, between a live local and its base. Code
+        // without frame pointers may have left anything in the register, but nothing outside is read.
+        let (next, address) = unsafe { (*frame, *frame.add(1)) };
+        self.low = self.frame + WORD;
+        self.frame = next;
         // The call lies before the address to which it returns.
-        into[count] = address.wrapping_sub(1);
-        count += 1;
-        previous = frame + word;
-        frame = next;
+        Some(address.wrapping_sub(1))
     }
-    count
 }
