@@ -1,5 +1,7 @@
 //! An endless schedule has the shape of a lasso: a way in, and a round that repeats for ever.
-use crate::run::wire::{Finished, Step};
+use std::ops::Range;
+
+use crate::run::wire::{Finished, Outcome, Step};
 
 /// Longer rounds are not recognised.
 const LONGEST: usize = 2_000;
@@ -36,6 +38,13 @@ impl Lasso {
     }
 }
 
+/// The steps that belong into a report, at most so many, the last ones: the rounds of a livelock are all the same.
+pub fn worth_showing(finished: &Finished, most: usize) -> Range<usize> {
+    let lasso = Lasso::of(finished).filter(|_| finished.outcome == Outcome::Livelock);
+    let end = lasso.map_or(finished.trace.len(), |lasso| lasso.start + lasso.length);
+    end.saturating_sub(most)..end
+}
+
 fn same(left: &Step, right: &Step) -> bool {
     (left.thread, &left.op, &left.object, &left.site) == (right.thread, &right.op, &right.object, &right.site)
 }
@@ -44,11 +53,14 @@ fn same(left: &Step, right: &Step) -> bool {
 mod tests {
     use super::*;
 
-    fn lasso(ops: &str) -> Option<(usize, usize)> {
+    fn livelock(ops: &str) -> Finished {
         let steps: Vec<String> = ops.chars().map(|op| format!(r#"{{"thread":0,"op":"{op}"}}"#)).collect();
         let json = format!(r#"{{"outcome":"livelock","trace":[{}]}}"#, steps.join(","));
-        let finished: Finished = serde_json::from_str(&json).unwrap();
-        Lasso::of(&finished).map(|lasso| (lasso.start, lasso.length))
+        serde_json::from_str(&json).unwrap()
+    }
+
+    fn lasso(ops: &str) -> Option<(usize, usize)> {
+        Lasso::of(&livelock(ops)).map(|lasso| (lasso.start, lasso.length))
     }
 
     #[test]
@@ -57,6 +69,13 @@ mod tests {
         assert_eq!(lasso("spawnabcabcabca"), Some((5, 3)), "the last round may be cut anywhere");
         assert_eq!(lasso("xaaaa"), Some((1, 1)));
         assert_eq!(lasso("aaa"), Some((0, 1)));
+    }
+
+    #[test]
+    fn one_round_is_shown_and_not_too_much_before_it() {
+        assert_eq!(worth_showing(&livelock("spawnabcabcabcabc"), 100), 0..8);
+        assert_eq!(worth_showing(&livelock("spawnabcabcabcabc"), 5), 3..8);
+        assert_eq!(worth_showing(&livelock("abcdef"), 100), 0..6);
     }
 
     #[test]

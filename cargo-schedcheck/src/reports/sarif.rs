@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::event::TestResult;
 use super::forms::Form;
 use super::interleaving::{blocked_in, describe, thread_name};
+use super::lasso::worth_showing;
 use super::story::word;
 use super::{Event, Sink, sources};
 use crate::run::wire::{Finished, Location, Outcome, Step};
@@ -26,6 +27,8 @@ const RULES: [(Outcome, &str); 8] = [
     (Outcome::Nondeterminism, "The test does not do the same again under the same schedule"),
     (Outcome::Leak, "Threads are left behind"),
 ];
+/// Steps of a schedule; readers of this format take files of a few megabytes.
+const STEPS: usize = 2_000;
 /// The folder that relative paths start from.
 const ROOT: &str = "SRCROOT";
 
@@ -147,7 +150,8 @@ impl Sarif {
         let after = finished.trace.last().map_or(0, |step| step.step) + 1;
         (0..finished.threads.len())
             .filter_map(|thread| {
-                let steps = finished.trace.iter().filter(|step| step.thread == thread);
+                let shown = &finished.trace[worth_showing(finished, STEPS)];
+                let steps = shown.iter().filter(|step| step.thread == thread);
                 let mut locations: Vec<Value> = steps.map(|step| self.step(result, step)).collect();
                 for blocked in finished.blocked.iter().filter(|blocked| blocked.thread == thread) {
                     let text = format!(

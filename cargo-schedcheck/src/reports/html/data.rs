@@ -1,5 +1,6 @@
 //! What the page knows about a test.
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use super::super::diagnostic::{self, Look};
 use super::super::event::TestResult;
 use super::super::forms::{Form, accessing};
 use super::super::interleaving::{blocked_in, is_folded, thread_name};
-use super::super::lasso::Lasso;
+use super::super::lasso::{Lasso, worth_showing};
 use super::super::{sources, story};
 use crate::run::wire::{Finished, Location, Outcome, Progress};
 
@@ -111,9 +112,7 @@ pub fn test(result: &TestResult, samples: &[Sample]) -> Value {
 /// The failing schedule: its steps, who held what, what came before what. Positions count from the first step shown.
 fn schedule(finished: &Finished) -> Value {
     let lasso = Lasso::of(finished).filter(|_| finished.outcome == Outcome::Livelock);
-    // The rounds of a livelock are all the same.
-    let end = lasso.map_or(finished.trace.len(), |lasso| lasso.start + lasso.length);
-    let first = end.saturating_sub(STEPS);
+    let Range { start: first, end } = worth_showing(finished, STEPS);
     let shown = |at: usize| at >= first && at < end;
     let steps: Vec<Value> = finished.trace[first..end]
         .iter()
