@@ -162,8 +162,8 @@ impl Cell {
     }
 
     /// Notes an access to memory that no other thread has accessed, which cannot race; false if others have. Most memory is
-    /// of this kind.
-    #[inline]
+    /// of this kind. Always inlined: as an argument in memory, the new entry would stall on its own small stores.
+    #[inline(always)]
     pub(crate) fn note_among_own(&mut self, generation: u32, new: &Entry) -> bool {
         if self.generation != generation {
             *self = Cell { generation, more: 0, entries: [*new, Entry::NONE] };
