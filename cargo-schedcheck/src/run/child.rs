@@ -51,7 +51,7 @@ pub struct Remains {
 #[derive(Debug)]
 pub enum Heard {
     Event(ChildEvent),
-    /// A piece of what it wrote to stderr.
+    /// Lines that it wrote to stderr.
     Stderr(String),
 }
 
@@ -193,11 +193,16 @@ fn keep_tail(mut pipe: ChildStderr, heard: Option<Sender<Line>>) -> Tail {
     let shared = bytes.clone();
     let thread = std::thread::spawn(move || {
         let mut buffer = [0; 4096];
-        while let Ok(count @ 1..) = pipe.read(&mut buffer) {
-            if let Some(heard) = &heard {
-                // Whoever listened may be gone; the tail is kept all the same.
-                let _ = heard.send(Line::Stderr(String::from_utf8_lossy(&buffer[..count]).into_owned()));
+        let mut unsaid = Vec::new();
+        // Whoever listened may be gone; the tail is kept all the same.
+        let tell = |said: &[u8]| {
+            if let Some(heard) = heard.as_ref().filter(|_| !said.is_empty()) {
+                let _ = heard.send(Line::Stderr(String::from_utf8_lossy(said).into_owned()));
             }
+        };
+        while let Ok(count @ 1..) = pipe.read(&mut buffer) {
+            unsaid.extend_from_slice(&buffer[..count]);
+            tell(&whole_lines(&mut unsaid));
             let Ok(mut tail) = shared.lock() else { return };
             tail.extend_from_slice(&buffer[..count]);
             if tail.len() > 2 * STDERR_TAIL {
@@ -205,8 +210,17 @@ fn keep_tail(mut pipe: ChildStderr, heard: Option<Sender<Line>>) -> Tail {
                 tail.drain(..surplus);
             }
         }
+        tell(&unsaid);
     });
     Tail { thread, bytes }
+}
+
+/// Takes out what can be shown: whole lines, since a line may arrive in pieces, but not for ever.
+fn whole_lines(unsaid: &mut Vec<u8>) -> Vec<u8> {
+    const LONGEST: usize = 1 << 16;
+    let end = unsaid.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let end = if unsaid.len() - end > LONGEST { unsaid.len() } else { end };
+    unsaid.drain(..end).collect()
 }
 
 impl Tail {
@@ -217,5 +231,21 @@ impl Tail {
             std::thread::sleep(Duration::from_millis(1));
         }
         self.bytes.lock().map(|tail| String::from_utf8_lossy(&tail).into_owned()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_shown_when_they_are_whole() {
+        let mut unsaid = b"one\ntw".to_vec();
+        assert_eq!(whole_lines(&mut unsaid), b"one\n");
+        assert_eq!(whole_lines(&mut unsaid), b"");
+        unsaid.extend_from_slice(b"o\n");
+        assert_eq!(whole_lines(&mut unsaid), b"two\n");
+        unsaid.resize(1 << 17, b'x');
+        assert_eq!(whole_lines(&mut unsaid).len(), 1 << 17);
     }
 }

@@ -36,7 +36,7 @@ pub struct Plan<'a> {
 #[derive(Clone, Copy, Debug)]
 pub enum Sign<'a> {
     Progress(&'a Progress),
-    /// A piece of what it wrote to stderr.
+    /// Lines that it wrote to stderr.
     Stderr(&'a str),
 }
 
