@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 /// The tool of this repository, as it is named beside the others.
 pub(super) const OURS: &str = "schedcheck";
 
+/// The same while it also looks for data races on plain memory, which the others do not.
+pub(super) const WITH_RACES: &str = "with races on";
+
 /// How an exploration ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {

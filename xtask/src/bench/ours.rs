@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use schedcheck_tests::cli::Schedcheck;
 use schedcheck_tests::watch::{Watched, watch};
 
-use super::figures::{End, Figures, Measurement, OURS};
+use super::figures::{End, Figures, Measurement, OURS, WITH_RACES};
 use super::{COMPARED, PADDED};
 
 /// How often the time on a core is looked at.
@@ -16,13 +16,18 @@ const PERIOD: Duration = Duration::from_millis(2);
 /// Shorter runs say nothing about a rate.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// Explores every program once, one after the other.
+/// Explores every program once, one after the other, without and with a search for data races.
 pub(super) fn measure(repository: &Path, figures: &mut Figures) -> Result<()> {
+    measure_as(OURS, "off", repository, figures)?;
+    measure_as(WITH_RACES, "on", repository, figures)
+}
+
+fn measure_as(tool: &str, races: &str, repository: &Path, figures: &mut Figures) -> Result<()> {
     let folder = repository.join("tests/bench/ours");
     let folder = folder.as_path().try_into().context("a path that is not UTF-8")?;
     let args = ["--all-tests", "-r", "-j", "1", "--no-fail-fast", "--message-format", "json"];
     // Nothing beside the search itself: every execution is of another class.
-    let alone = ["--random-runs", "0", "--levels", "off"];
+    let alone = ["--random-runs", "0", "--levels", "off", "--races", races];
     let args = [args.as_slice(), &alone].concat();
     let explorations = watch(Schedcheck::new(folder, &args), PERIOD);
     for program in COMPARED.into_iter().chain(PADDED.map(|(program, _)| program)) {
@@ -30,7 +35,7 @@ pub(super) fn measure(repository: &Path, figures: &mut Figures) -> Result<()> {
         let Some(exploration) = explorations.iter().find(|watched| watched.finished["test"] == *test) else {
             bail!("the command did not explore {program}");
         };
-        figures.add(program, OURS, measurement(exploration));
+        figures.add(program, tool, measurement(exploration));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::figures::{End, Figures, OURS, Spread};
+use super::figures::{End, Figures, OURS, Spread, WITH_RACES};
 use super::targets::Target;
 use super::{COMPARED, PADDED, peers};
 
@@ -63,7 +63,7 @@ pub(super) fn json(machine: &[(&str, String)], figures: &Figures, targets: &[Tar
 }
 
 fn tools() -> impl Iterator<Item = &'static str> {
-    [OURS].into_iter().chain(peers::TOOLS)
+    [OURS, WITH_RACES].into_iter().chain(peers::TOOLS)
 }
 
 fn facts(machine: &[(&str, String)]) -> Rows {
@@ -79,7 +79,9 @@ fn comparison(figures: &Figures) -> Rows {
             let to_exhaust = cell.first().map_or("-".to_owned(), |first| match first.end {
                 End::Exhausted => first.executions.to_string(),
                 End::Failed => format!("found at {}", first.executions),
-                End::OutOfTime if tool == OURS || matches!(tool, "loom" | "shuttle dfs") => {
+                End::OutOfTime
+                    if tool == OURS || tool == WITH_RACES || matches!(tool, "loom" | "shuttle dfs") =>
+                {
                     format!("> {}", first.executions)
                 }
                 End::OutOfTime => "-".to_owned(),
