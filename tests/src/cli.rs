@@ -93,9 +93,10 @@ pub fn scrub(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let kept = matches!(&*text, "CARGO_HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "CARGO");
-        let cargo =
-            ["CARGO", "RUST", "SCHEDCHECK_", "GITHUB_", "CLICOLOR"].iter().any(|p| text.starts_with(p));
-        if (cargo && !kept) || matches!(&*text, "CI" | "NO_COLOR" | "COLUMNS") {
+        let cargo = ["CARGO", "RUST", "SCHEDCHECK_", "GITHUB_", "CI_NODE_", "SLURM_", "CLICOLOR"]
+            .iter()
+            .any(|p| text.starts_with(p));
+        if (cargo && !kept) || matches!(&*text, "CI" | "JOB_COMPLETION_INDEX" | "NO_COLOR" | "COLUMNS") {
             command.env_remove(&name);
         }
     }

@@ -1,4 +1,5 @@
 //! From sources to test binaries: `cargo test --no-run` with this binary as the compiler's wrapper.
+pub mod fingerprint;
 pub mod project;
 pub mod scope;
 pub mod sysroot;

@@ -3,6 +3,8 @@ pub mod cargo_opts;
 pub mod environment;
 pub mod explore_opts;
 pub mod output_opts;
+pub mod part;
+pub mod partition;
 pub mod priority;
 
 use std::collections::BTreeMap;
@@ -13,6 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 pub use cargo_opts::CargoOpts;
 pub use explore_opts::ExploreOpts;
 pub use output_opts::OutputOpts;
+pub use partition::Partition;
 
 const MORE: &str = "Flags of cargo test (-p, --workspace, --test, -F, -r …) work as there; --help lists all.";
 
@@ -166,6 +169,10 @@ pub struct SelectArgs {
     /// Also explore every plain `#[test]`, not only those marked `#[schedcheck]`
     #[arg(long, env = "SCHEDCHECK_ALL_TESTS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub all_tests: bool,
+    /// Explore only this part of the selected tests, for several machines: `count:2/4` deals them out in turn,
+    /// `hash:2/4` by their names; `auto/4` takes the number of a GitLab, Kubernetes or Slurm job
+    #[arg(long, value_name = "HOW:K/N", env = "SCHEDCHECK_PARTITION")]
+    pub partition: Option<Partition>,
 }
 
 /// Where defaults come from.

@@ -34,6 +34,7 @@ mod tests {
             ignored: false,
             include_ignored: false,
             all_tests: false,
+            partition: None,
         };
         change(&mut args);
         move |name, marked, ignored| {

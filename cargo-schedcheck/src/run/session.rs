@@ -154,18 +154,32 @@ pub fn discover(binaries: &[TestBinary]) -> Result<Discovered<'_>> {
 }
 
 impl<'a> Discovered<'a> {
-    /// The tests to explore; an error when there are none.
+    /// The tests to explore; an error when there are none. One part of several may have none.
     pub fn selected(&self, args: &SelectArgs) -> Result<Vec<(&'a TestBinary, String)>> {
-        let chosen = self.tests.iter().filter(|(_, test)| args.selects(test));
-        let chosen: Vec<_> = chosen.map(|(binary, test)| (*binary, test.name.clone())).collect();
-        if chosen.is_empty() { Err(ExpectedError::NoTests(self.why_none(args))) } else { Ok(chosen) }
+        Ok(self.chosen(args)?.into_iter().map(|(binary, test)| (*binary, test.name.clone())).collect())
     }
 
     /// The tests to explore, with the arguments of their attributes.
     pub fn with_attributes(&self, args: &SelectArgs) -> Result<Vec<(TestId, String)>> {
-        self.selected(args)?;
-        let chosen = self.tests.iter().filter(|(_, test)| args.selects(test));
+        let chosen = self.chosen(args)?.into_iter();
         Ok(chosen.map(|(binary, test)| (id(binary, test.name.clone()), test.options.clone())).collect())
+    }
+
+    fn chosen(&self, args: &SelectArgs) -> Result<Vec<&(&'a TestBinary, ListedTest)>> {
+        let selected = self.tests.iter().filter(|(_, test)| args.selects(test));
+        let selected: Vec<_> = selected.collect();
+        if selected.is_empty() {
+            return Err(ExpectedError::NoTests(self.why_none(args)));
+        }
+        let Some(partition) = args.partition else { return Ok(selected) };
+        let part = partition.spec.here()?;
+        let total = selected.len();
+        let own =
+            partition.how.part(part, selected, |(binary, test)| id(binary, test.name.clone()).to_string());
+        if own.is_empty() {
+            say(&format!("note: none of the {total} selected tests is in part {part}"));
+        }
+        Ok(own)
     }
 
     /// The binary that has a test.
