@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 use crate::error::Result;
 
 /// The fingerprint of a file's contents, in hexadecimal.
-#[cfg_attr(not(test), expect(dead_code, reason = "what identifies sources and checkpoints is built on it"))]
 pub fn of_file(path: &Utf8Path) -> Result<String> {
     let mut file = fs::File::open(path)?;
     let mut hasher = Sha256::new();

@@ -1,15 +1,18 @@
 //! From sources to test binaries: `cargo test --no-run` with this binary as the compiler's wrapper.
+pub mod dep_info;
 pub mod fingerprint;
 pub mod project;
 pub mod scope;
+pub mod sources;
 pub mod sysroot;
 pub mod toolchain;
 pub mod wrapper;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{Artifact, Message, PackageId, TargetKind};
@@ -19,6 +22,7 @@ use crate::cli::CargoOpts;
 use crate::error::{ExpectedError, Result};
 use crate::run::interrupt;
 use project::Project;
+use sources::Sources;
 use sysroot::Sysroot;
 use toolchain::Toolchain;
 use wrapper::{Instructions, Instrument};
@@ -38,6 +42,41 @@ pub struct TestBinary {
     pub env: Vec<(String, String)>,
 }
 
+/// What came out of a build, and what went into it.
+#[derive(Debug)]
+pub struct Build {
+    pub binaries: Vec<TestBinary>,
+    /// Crates that keep the real std.
+    pub skip: Vec<String>,
+    /// Whether memory accesses can be seen.
+    pub races: bool,
+    /// When it began.
+    pub started: SystemTime,
+    /// Folders of the packages that have their sources here.
+    pub package_dirs: Vec<Utf8PathBuf>,
+    /// Files that the compiler read for those packages.
+    pub files_read: Vec<Utf8PathBuf>,
+}
+
+impl Build {
+    /// The sources of the binaries, or why they are not certain. A file that changes while it is compiled may have been
+    /// read before or after.
+    pub fn sources(&self, root: &Utf8Path) -> Result<Sources, String> {
+        let read = || {
+            let sources = Sources::read(root, &self.package_dirs, &self.files_read)?;
+            let changed = sources.changed_since(root, self.started)?.map(Utf8Path::to_owned);
+            Ok::<_, ExpectedError>((sources, changed))
+        };
+        match read() {
+            Ok((sources, None)) => Ok(sources),
+            Ok((_, Some(path))) => {
+                Err(format!("{path} was changed while the tests were built: run it again"))
+            }
+            Err(error) => Err(format!("the sources cannot be read: {error}")),
+        }
+    }
+}
+
 /// Builds all selected tests. Cargo's own output goes to stderr unchanged.
 pub fn build(
     toolchain: &Toolchain,
@@ -45,7 +84,8 @@ pub fn build(
     cargo: &CargoOpts,
     skip: &[String],
     races: bool,
-) -> Result<Vec<TestBinary>> {
+) -> Result<Build> {
+    let started = SystemTime::now();
     let sysroot = sysroot::prepare(toolchain, cargo.is_offline(), cargo.quiet)?;
     let instrument = Instrument::wanted(races);
     let mut skip: Vec<String> = project.skipped_crates().chain(skip.iter().cloned()).collect();
@@ -70,7 +110,7 @@ pub fn build(
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let inner = toolchain.rustc_wrapper.clone();
-    Instructions { sysroot: sysroot.dir, instrument, skip, inner }.apply(&mut command)?;
+    Instructions { sysroot: sysroot.dir, instrument, skip: skip.clone(), inner }.apply(&mut command)?;
 
     let mut child =
         command.spawn().map_err(|source| ExpectedError::Start { program: toolchain.cargo_name(), source })?;
@@ -83,7 +123,9 @@ pub fn build(
     if !status.success() {
         return Err(ExpectedError::BuildFailed);
     }
-    Ok(products.into_binaries(project, toolchain))
+    let (package_dirs, files_read) = products.sources(project, &target_dir);
+    let binaries = products.into_binaries(project, toolchain);
+    Ok(Build { binaries, skip, races, started, package_dirs, files_read })
 }
 
 /// Our own directory below the target directory; another one whenever old products would not fit.
@@ -129,6 +171,8 @@ fn remove_old_builds(builds: &Utf8Path, current: &Utf8Path) {
 #[derive(Default)]
 struct Products {
     tests: Vec<Artifact>,
+    /// What was made of packages that have their sources here: the folder of each, and a product.
+    local: BTreeSet<(Utf8PathBuf, Utf8PathBuf)>,
     /// Binaries that integration tests may start.
     programs: Vec<(PackageId, String, Utf8PathBuf)>,
     out_dirs: BTreeMap<PackageId, Utf8PathBuf>,
@@ -146,11 +190,20 @@ impl Products {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::CompilerArtifact(artifact) => match &artifact.executable {
-                Some(_) if artifact.profile.test => self.tests.push(artifact),
-                Some(path) => self.programs.push((artifact.package_id, artifact.target.name, path.clone())),
-                None => {}
-            },
+            Message::CompilerArtifact(artifact) => {
+                // Other packages come from registries and repositories, which the lock file pins.
+                if artifact.package_id.repr.contains("path+file:") {
+                    let dir = folder_of(&artifact.manifest_path);
+                    self.local.extend(artifact.filenames.iter().map(|file| (dir.to_owned(), file.clone())));
+                }
+                match &artifact.executable {
+                    Some(_) if artifact.profile.test => self.tests.push(artifact),
+                    Some(path) => {
+                        self.programs.push((artifact.package_id, artifact.target.name, path.clone()));
+                    }
+                    None => {}
+                }
+            }
             Message::BuildScriptExecuted(script) => {
                 let plain = |path: &Utf8PathBuf| {
                     let path = path.as_str();
@@ -163,13 +216,24 @@ impl Products {
         }
     }
 
+    /// Folders of packages, and files that the compiler read for them.
+    fn sources(&self, project: &Project, target: &Utf8Path) -> (Vec<Utf8PathBuf>, Vec<Utf8PathBuf>) {
+        let packages: BTreeSet<_> = self.local.iter().map(|(dir, _)| dir.clone()).collect();
+        let read = self
+            .local
+            .iter()
+            .flat_map(|(dir, file)| dep_info::files_read(file, &[project.root(), dir], target));
+        let read: BTreeSet<_> = read.collect();
+        (packages.into_iter().collect(), read.into_iter().collect())
+    }
+
     fn into_binaries(self, project: &Project, toolchain: &Toolchain) -> Vec<TestBinary> {
         let mut binaries: Vec<TestBinary> = Vec::new();
         for artifact in &self.tests {
             let Some(executable) = artifact.executable.clone() else {
                 continue;
             };
-            let package_dir = artifact.manifest_path.parent().unwrap_or(Utf8Path::new("")).to_owned();
+            let package_dir = folder_of(&artifact.manifest_path).to_owned();
             binaries.push(TestBinary {
                 package: project.package_name(&artifact.package_id),
                 target: target_name(&artifact.target),
@@ -217,6 +281,10 @@ impl Products {
         }
         env
     }
+}
+
+fn folder_of(manifest: &Utf8Path) -> &Utf8Path {
+    manifest.parent().unwrap_or(Utf8Path::new(""))
 }
 
 fn target_name(target: &cargo_metadata::Target) -> String {

@@ -2,6 +2,7 @@
 pub mod cargo_opts;
 pub mod environment;
 pub mod explore_opts;
+pub mod keep_opts;
 pub mod output_opts;
 pub mod part;
 pub mod partition;
@@ -14,6 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 pub use cargo_opts::CargoOpts;
 pub use explore_opts::ExploreOpts;
+pub use keep_opts::KeepOpts;
 pub use output_opts::OutputOpts;
 pub use partition::Partition;
 
@@ -60,6 +62,8 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Print the tests that would be explored, one per line: PACKAGE::TARGET TEST
     List(Box<ListArgs>),
+    /// Check that a certificate belongs to these sources; exits with 96 and the reason when it does not
+    VerifyCertificate(Box<VerifyArgs>),
     /// Print the settings that hold and where each comes from; for single tests with a FILTER
     ShowConfig(Box<ShowConfigArgs>),
     /// Remove what this command built: its folder in the target directory, and the engines of all toolchains
@@ -84,7 +88,18 @@ pub struct RunArgs {
     #[command(flatten)]
     pub output: OutputOpts,
     #[command(flatten)]
+    pub keep: KeepOpts,
+    #[command(flatten)]
     pub config: ConfigArgs,
+    #[command(flatten)]
+    pub cargo: CargoOpts,
+}
+
+/// Arguments of `verify-certificate`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The certificate
+    pub file: Utf8PathBuf,
     #[command(flatten)]
     pub cargo: CargoOpts,
 }
@@ -148,7 +163,7 @@ pub struct CleanArgs {
 }
 
 /// Which tests.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Test Selection")]
 pub struct SelectArgs {
     /// Explore only tests whose path contains one of these

@@ -38,6 +38,14 @@ impl FromStr for Partition {
 }
 
 impl How {
+    /// The word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Hash => "hash",
+        }
+    }
+
     /// The share of one part.
     pub fn part<T>(self, part: Part, tests: Vec<T>, name: impl Fn(&T) -> String) -> Vec<T> {
         let own = u64::from(part.index - 1);

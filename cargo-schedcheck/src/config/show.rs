@@ -49,8 +49,8 @@ pub fn show(args: &ShowConfigArgs, environment: &BTreeMap<String, String>) -> Re
         text.push_str("\n# for every test, unless its attribute or an override says otherwise\n");
         text.push_str(&merged(&layers));
     } else {
-        let binaries = session.build(&args.cargo)?;
-        for (id, attribute) in discover(&binaries)?.with_attributes(&args.select)? {
+        let build = session.build(&args.cargo)?;
+        for (id, attribute) in discover(&build.binaries)?.with_attributes(&args.select)? {
             let mut layers = strongest.clone();
             layers.push(("attribute of the test".to_owned(), arguments(&attribute)));
             let weaker = settings.layers_for(&id.name).into_iter();

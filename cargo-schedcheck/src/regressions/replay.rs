@@ -31,8 +31,8 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     if !session.project.has_target(&file.test.package, &file.test.target) {
         return Err(missing(&file));
     }
-    let binaries = session.build(&cargo)?;
-    let binary = find(&file, &binaries)?;
+    let build = session.build(&cargo)?;
+    let binary = find(&file, &build.binaries)?;
     let source_dirs = session.source_dirs(binary);
 
     let everything = args.trace || cargo.verbose > 0;
@@ -74,6 +74,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         unfinished: 0,
         elapsed: start.elapsed(),
         replay_command: None,
+        certificate: None,
         exit_code,
     };
     sink.event(&Event::RunFinished(&summary))?;

@@ -9,7 +9,8 @@ use super::wire::{Finished, ListedTest};
 use crate::build::project::Project;
 use crate::build::toolchain::Toolchain;
 use crate::build::wrapper::Instrument;
-use crate::build::{self, TestBinary};
+use crate::build::{self, Build, TestBinary};
+use crate::certificate::{self, issue::Draft};
 use crate::cli::explore_opts::Switch;
 use crate::cli::{CargoOpts, ConfigArgs, ExploreOpts, SelectArgs};
 use crate::config::{Limits, Settings};
@@ -39,7 +40,7 @@ impl Session {
     }
 
     /// Builds the selected test binaries.
-    pub fn build(&self, cargo: &CargoOpts) -> Result<Vec<TestBinary>> {
+    pub fn build(&self, cargo: &CargoOpts) -> Result<Build> {
         let wanted = self.settings.general().races != Some(Switch::Off);
         let races = wanted && Instrument::sees_memory_on(self.toolchain.host());
         if wanted && !races && !cargo.quiet {
@@ -49,6 +50,18 @@ impl Session {
             );
         }
         build::build(&self.toolchain, &self.project, cargo, &self.settings.skip, races)
+    }
+
+    /// What a certificate says about all tests of a build.
+    pub fn draft(&self, build: &Build, discovered: &Discovered<'_>, cargo: &CargoOpts) -> Draft {
+        Draft {
+            tool: certificate::Tool::new(&self.toolchain.rustc),
+            cargo_args: cargo.variant_args(),
+            races: build.races,
+            skipped_crates: build.skip.clone(),
+            left_out: discovered.left_out(),
+            sources: build.sources(self.project.root()),
+        }
     }
 
     /// Completes a verdict with what people need to act on it; writes the replay file of a failure.
@@ -155,8 +168,8 @@ pub fn discover(binaries: &[TestBinary]) -> Result<Discovered<'_>> {
 
 impl<'a> Discovered<'a> {
     /// The tests to explore; an error when there are none. One part of several may have none.
-    pub fn selected(&self, args: &SelectArgs) -> Result<Vec<(&'a TestBinary, String)>> {
-        Ok(self.chosen(args)?.into_iter().map(|(binary, test)| (*binary, test.name.clone())).collect())
+    pub fn selected(&self, args: &SelectArgs) -> Result<Vec<(&'a TestBinary, ListedTest)>> {
+        Ok(self.chosen(args)?.into_iter().cloned().collect())
     }
 
     /// The tests to explore, with the arguments of their attributes.
@@ -180,6 +193,11 @@ impl<'a> Discovered<'a> {
             say(&format!("note: none of the {total} selected tests is in part {part}"));
         }
         Ok(own)
+    }
+
+    /// The names of binaries with a harness that does not know us.
+    pub fn left_out(&self) -> Vec<String> {
+        self.foreign.iter().map(|binary| format!("{}::{}", binary.package, binary.target)).collect()
     }
 
     /// The binary that has a test.
