@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![allow(unreachable_pub, reason = "a binary has no outside: `pub` marks what other modules use")]
 
+mod archive;
 mod build;
 mod certificate;
 mod cli;
@@ -84,6 +85,7 @@ fn dispatch(cli: Cli, environment: &BTreeMap<String, String>) -> Result<ExitCode
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Replay(args)) => regressions::replay::replay(&args),
         Some(Command::List(args)) => list(&args),
+        Some(Command::Archive(args)) => archive::pack::archive(&args),
         Some(Command::VerifyCertificate(args)) => certificate::verify::verify(&args),
         Some(Command::ShowConfig(args)) => config::show::show(&args, environment),
         Some(Command::Clean(args)) => clean(&args),
@@ -93,7 +95,8 @@ fn dispatch(cli: Cli, environment: &BTreeMap<String, String>) -> Result<ExitCode
 
 /// Prints the tests that would be explored.
 fn list(args: &cli::ListArgs) -> Result<ExitCode> {
-    let session = run::session::Session::open(&args.cargo, &args.config, &cli::ExploreOpts::default())?;
+    let session =
+        run::session::Session::start(&args.from, &args.cargo, &args.config, &cli::ExploreOpts::default())?;
     let build = session.build(&args.cargo)?;
     let discovered = run::session::discover(&build.binaries)?;
     discovered.mention_skipped(args.cargo.quiet);

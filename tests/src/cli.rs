@@ -35,6 +35,14 @@ impl Schedcheck {
         self
     }
 
+    /// Lets it find neither cargo nor rustc.
+    pub fn without_compiler(self) -> Self {
+        let nowhere = "/nonexistent/bin";
+        self.env("PATH", nowhere)
+            .env("CARGO", format!("{nowhere}/cargo"))
+            .env("RUSTC", format!("{nowhere}/rustc"))
+    }
+
     /// The process itself, for tests that talk to it while it runs.
     pub fn command(self) -> Command {
         self.command

@@ -30,6 +30,15 @@ use wrapper::{Instructions, Instrument};
 /// How many build directories (of other toolchains, versions, modes) are kept beside the current one.
 const KEPT_BUILDS: usize = 3;
 
+/// The variable that says where dynamic libraries are.
+pub const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
+    "DYLD_FALLBACK_LIBRARY_PATH"
+} else if cfg!(windows) {
+    "PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
+
 /// One test binary and the surroundings `cargo test` would give it.
 #[derive(Debug)]
 pub struct TestBinary {
@@ -50,21 +59,36 @@ pub struct Build {
     pub skip: Vec<String>,
     /// Whether memory accesses can be seen.
     pub races: bool,
-    /// When it began.
-    pub started: SystemTime,
-    /// Folders of the packages that have their sources here.
-    pub package_dirs: Vec<Utf8PathBuf>,
-    /// Files that the compiler read for those packages.
-    pub files_read: Vec<Utf8PathBuf>,
+    pub origin: Origin,
+}
+
+/// Where test binaries come from.
+#[derive(Debug)]
+pub enum Origin {
+    /// They were built now.
+    Compiled {
+        /// When that began.
+        started: SystemTime,
+        /// Folders of the packages that have their sources here.
+        package_dirs: Vec<Utf8PathBuf>,
+        /// Files that the compiler read for those packages.
+        files_read: Vec<Utf8PathBuf>,
+    },
+    /// They are out of an archive, which knows their sources.
+    Packed(Result<Sources, String>),
 }
 
 impl Build {
     /// The sources of the binaries, or why they are not certain. A file that changes while it is compiled may have been
     /// read before or after.
     pub fn sources(&self, root: &Utf8Path) -> Result<Sources, String> {
+        let started = match &self.origin {
+            Origin::Compiled { started, .. } => *started,
+            Origin::Packed(sources) => return sources.clone(),
+        };
         let read = || {
-            let sources = Sources::read(root, &self.package_dirs, &self.files_read)?;
-            let changed = sources.changed_since(root, self.started)?.map(Utf8Path::to_owned);
+            let sources = Sources::read(root, self.package_dirs(), self.files_read())?;
+            let changed = sources.changed_since(root, started)?.map(Utf8Path::to_owned);
             Ok::<_, ExpectedError>((sources, changed))
         };
         match read() {
@@ -73,6 +97,22 @@ impl Build {
                 Err(format!("{path} was changed while the tests were built: run it again"))
             }
             Err(error) => Err(format!("the sources cannot be read: {error}")),
+        }
+    }
+
+    /// Folders of the packages that have their sources here.
+    pub fn package_dirs(&self) -> &[Utf8PathBuf] {
+        match &self.origin {
+            Origin::Compiled { package_dirs, .. } => package_dirs,
+            Origin::Packed(_) => &[],
+        }
+    }
+
+    /// Files that the compiler read for those packages.
+    pub fn files_read(&self) -> &[Utf8PathBuf] {
+        match &self.origin {
+            Origin::Compiled { files_read, .. } => files_read,
+            Origin::Packed(_) => &[],
         }
     }
 }
@@ -125,7 +165,7 @@ pub fn build(
     }
     let (package_dirs, files_read) = products.sources(project, &target_dir);
     let binaries = products.into_binaries(project, toolchain);
-    Ok(Build { binaries, skip, races, started, package_dirs, files_read })
+    Ok(Build { binaries, skip, races, origin: Origin::Compiled { started, package_dirs, files_read } })
 }
 
 /// Our own directory below the target directory; another one whenever old products would not fit.
@@ -266,18 +306,11 @@ impl Products {
                 env.push((format!("CARGO_BIN_EXE_{name}"), path.to_string()));
             }
         }
-        let variable = if cfg!(target_os = "macos") {
-            "DYLD_FALLBACK_LIBRARY_PATH"
-        } else if cfg!(windows) {
-            "PATH"
-        } else {
-            "LD_LIBRARY_PATH"
-        };
         let deps = executable.parent().map(Utf8Path::to_owned);
-        let before = std::env::var_os(variable).unwrap_or_default();
+        let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
         let paths = self.linked_paths.iter().cloned().chain(deps).map(Utf8PathBuf::into_std_path_buf);
         if let Ok(paths) = std::env::join_paths(paths.chain(std::env::split_paths(&before))) {
-            env.push((variable.to_owned(), paths.to_string_lossy().into_owned()));
+            env.push((LIBRARY_PATH.to_owned(), paths.to_string_lossy().into_owned()));
         }
         env
     }

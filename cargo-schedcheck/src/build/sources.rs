@@ -109,7 +109,6 @@ impl Sources {
     }
 
     /// The paths of all files, relative to the workspace.
-    #[cfg(test)]
     pub fn paths(&self) -> impl Iterator<Item = &Utf8Path> {
         self.files.keys().map(Utf8PathBuf::as_path)
     }

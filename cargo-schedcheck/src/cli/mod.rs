@@ -62,6 +62,8 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Print the tests that would be explored, one per line: PACKAGE::TARGET TEST
     List(Box<ListArgs>),
+    /// Build the tests and pack them into one file, for machines without a compiler
+    Archive(Box<ArchiveArgs>),
     /// Check that a certificate belongs to these sources; exits with 96 and the reason when it does not
     VerifyCertificate(Box<VerifyArgs>),
     /// Print the settings that hold and where each comes from; for single tests with a FILTER
@@ -81,9 +83,11 @@ pub struct RunArgs {
     #[command(flatten)]
     pub select: SelectArgs,
     #[command(flatten)]
+    pub from: FromArchive,
+    #[command(flatten)]
     pub explore: ExploreOpts,
     /// Remove the files of `schedcheck-regressions/` that no longer fail
-    #[arg(long, help_heading = "Regressions")]
+    #[arg(long, help_heading = "Regressions", conflicts_with = "archive")]
     pub prune: bool,
     #[command(flatten)]
     pub output: OutputOpts,
@@ -93,6 +97,31 @@ pub struct RunArgs {
     pub config: ConfigArgs,
     #[command(flatten)]
     pub cargo: CargoOpts,
+}
+
+/// Arguments of `archive`.
+#[derive(Debug, Args)]
+pub struct ArchiveArgs {
+    /// The file to write (a tar file, compressed by gzip)
+    pub file: Utf8PathBuf,
+    /// Also pack this file or folder of the workspace, which tests read when they run (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub include: Vec<Utf8PathBuf>,
+    /// Whether data races can be detected in the packed tests [default: on]
+    #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_RACES")]
+    pub races: Option<explore_opts::Switch>,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub cargo: CargoOpts,
+}
+
+/// Where tests come from that need not be built.
+#[derive(Debug, Args)]
+pub struct FromArchive {
+    /// Build nothing; take the tests out of a file that `cargo schedcheck archive` wrote
+    #[arg(long, value_name = "FILE", env = "SCHEDCHECK_ARCHIVE", help_heading = "Test Selection")]
+    pub archive: Option<Utf8PathBuf>,
 }
 
 /// Arguments of `verify-certificate`.
@@ -109,6 +138,8 @@ pub struct VerifyArgs {
 pub struct ListArgs {
     #[command(flatten)]
     pub select: SelectArgs,
+    #[command(flatten)]
+    pub from: FromArchive,
     #[command(flatten)]
     pub config: ConfigArgs,
     #[command(flatten)]
@@ -138,7 +169,7 @@ pub struct ReplayArgs {
     pub trace: bool,
     /// Keep the file in `schedcheck-regressions/` beside the package's manifest if it fails as recorded: from then
     /// on it is replayed first on every run
-    #[arg(long)]
+    #[arg(long, conflicts_with = "archive")]
     pub save: bool,
     /// Run every thread of the test on its own OS thread
     #[arg(long, env = "SCHEDCHECK_OS_THREADS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
@@ -147,6 +178,8 @@ pub struct ReplayArgs {
     /// `schedcheck_step` to stop at every step
     #[arg(long, value_name = "COMMAND")]
     pub debugger: Option<crate::run::debugger::Debugger>,
+    #[command(flatten)]
+    pub from: FromArchive,
     #[command(flatten)]
     pub output: OutputOpts,
     #[command(flatten)]

@@ -36,7 +36,7 @@ use wire::{ListedTest, Outcome, Progress};
 /// `cargo schedcheck run`.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     args.output.check()?;
-    let session = Session::open(&args.cargo, &args.config, &args.explore)?;
+    let session = Session::start(&args.from, &args.cargo, &args.config, &args.explore)?;
     if let Some(path) = &args.keep.certificate {
         certificate::make_way(path)?;
     }
@@ -193,7 +193,7 @@ fn one_test(session: &Session, args: &RunArgs, plan: &Plan<'_>, tell: &dyn Fn(Re
                 finished,
                 pending: 0,
                 replayed: true,
-                replay_command: Some(session::replay_command(&file, &args.cargo)),
+                replay_command: Some(session.replay_command(&file, &args.cargo)),
                 replay: Some(file),
                 source_dirs,
             })));
