@@ -56,6 +56,11 @@ impl Project {
         &self.root
     }
 
+    /// What relative names in the config file are relative to: an unpacked archive is no place to keep anything.
+    pub fn base(&self) -> &Utf8Path {
+        if self.metadata.is_some() { &self.root } else { Utf8Path::new("") }
+    }
+
     /// Where replay files go.
     pub fn failures_dir(&self) -> Utf8PathBuf {
         self.output_dir.join("failures")

@@ -30,8 +30,8 @@ Examples:
 
 Exit codes:
   0 passed · 100 a failing schedule was found · 101 cargo could not build · 4 no test selected
-  5 incomplete with --require-complete · 6 not deterministic under control · 2 bad usage
-  96 bad config, environment or replay file · 70 bug in this tool · 130 interrupted";
+  5 incomplete with --require-complete or --certificate · 6 not deterministic under control · 2 bad usage
+  96 bad config, environment, replay file, archive or certificate · 70 bug in this tool · 130 interrupted";
 
 /// Explores the thread schedules of your tests, in an unchanged repository.
 #[derive(Debug, Parser)]

@@ -7,7 +7,7 @@ use super::file::ReplayFile;
 use super::{saved, sites};
 use crate::build::{TestBinary, target_args};
 use crate::cli::explore_opts::Switch;
-use crate::cli::{CargoOpts, ExploreOpts, ReplayArgs};
+use crate::cli::{CargoOpts, ExploreOpts, KeepOpts, ReplayArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
 use crate::reports::event::{RunStarted, Summary, TestResult};
@@ -46,7 +46,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
 
     let everything = args.trace || cargo.verbose > 0;
     let volume = Volume { quiet: cargo.quiet, everything };
-    let mut sink = Reports::new(&args.output, volume, session.project.root());
+    let mut sink = Reports::new(&args.output, &KeepOpts::default(), volume, session.project.root())?;
     let started = RunStarted { tests: 1, binaries: 1, limits: session.settings.general(), replay: true };
     let start = std::time::Instant::now();
     sink.event(&Event::RunStarted(&started))?;

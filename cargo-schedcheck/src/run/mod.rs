@@ -28,7 +28,7 @@ use crate::exit_code::ExitCode;
 use crate::regressions::replay::{Replayed, State};
 use crate::regressions::saved::{self, Saved};
 use crate::reports::event::{Regression, RunStarted, Summary, TestId, TestResult};
-use crate::reports::{Event, Reports, Sink, Volume};
+use crate::reports::{Event, Reports, Sink, Volume, trend};
 use explore::{Plan, Sign, Verdict};
 use session::{Discovered, Session};
 use wire::{ListedTest, Outcome, Progress};
@@ -37,18 +37,23 @@ use wire::{ListedTest, Outcome, Progress};
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     args.output.check()?;
     let session = Session::start(&args.from, &args.cargo, &args.config, &args.explore)?;
-    if let Some(path) = &args.keep.certificate {
+    let keep = session.settings.keep(&args.keep, session.project.base());
+    keep.check()?;
+    if let Some(path) = &keep.trend {
+        trend::last_rows(path)?;
+    }
+    if let Some(path) = &keep.certificate {
         certificate::make_way(path)?;
     }
     let build = session.build(&args.cargo)?;
     let discovered = session::discover(&build.binaries)?;
     discovered.mention_skipped(args.cargo.quiet);
     let plans = select(&session, &discovered, &args.select)?;
-    let certifier = args.keep.certificate.clone().map(|path| {
+    let certifier = keep.certificate.clone().map(|path| {
         Certifier::new(path, session.draft(&build, &discovered, &args.cargo), &args.select, &plans)
     });
     let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
-    let mut reports = Reports::new(&args.output, volume, session.project.root());
+    let mut reports = Reports::new(&args.output, &keep, volume, session.project.root())?;
     let limits = session.settings.general();
     let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
     used.dedup();
