@@ -22,7 +22,7 @@ pub struct Output {
 impl Schedcheck {
     /// `cargo schedcheck ARGS` in a directory.
     pub fn new(dir: &Utf8Path, args: &[&str]) -> Self {
-        let mut command = Command::new(binary());
+        let mut command = Command::new(program());
         command.arg("schedcheck").args(args).current_dir(dir);
         scrub(&mut command);
         command.env("SCHEDCHECK_CACHE", cache());
@@ -112,7 +112,7 @@ pub fn scrub(command: &mut Command) {
 }
 
 /// The command, built once per test process (and from then on found up to date).
-fn binary() -> &'static Utf8Path {
+pub fn program() -> &'static Utf8Path {
     static BINARY: OnceLock<Utf8PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
         let output = Command::new(env!("CARGO"))
@@ -133,12 +133,12 @@ fn binary() -> &'static Utf8Path {
 }
 
 /// Engines are shared by all tests, apart from the user's own.
-fn cache() -> Utf8PathBuf {
+pub fn cache() -> Utf8PathBuf {
     scratch().join("schedcheck-cache")
 }
 
 /// What outlives a test.
 pub fn scratch() -> Utf8PathBuf {
-    let target = binary().parent().and_then(Utf8Path::parent).expect("target/PROFILE/cargo-schedcheck");
+    let target = program().parent().and_then(Utf8Path::parent).expect("target/PROFILE/cargo-schedcheck");
     target.join("tmp")
 }

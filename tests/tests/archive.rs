@@ -42,6 +42,8 @@ fn packed_tests_are_explored_where_there_is_neither_source_nor_compiler() {
     assert_eq!(whole.verdicts().len(), 4);
     assert!(whole.verdicts().values().all(|verdict| verdict["complete"] == true), "{}", whole.stdout);
 
+    assert!(machine.path.join("target/schedcheck/CACHEDIR.TAG").is_file());
+
     // Both parts of two machines, together, are the same.
     let parts = ["hash:1/2", "hash:2/2"].map(|part| {
         let output = run(&[&json[..], &["--partition", part]].concat()).expect_code(0);

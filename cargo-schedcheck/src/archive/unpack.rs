@@ -32,6 +32,8 @@ impl Archive {
         let dir = all.join(&print[..16]);
         if !dir.is_dir() {
             fs::create_dir_all(&all)?;
+            // Neither backups nor fingerprints of sources look into folders with this mark.
+            fs::write(output_dir.join("CACHEDIR.TAG"), "Signature: 8a477f597d28d172789f06886806bc55\n")?;
             let work = tempfile::Builder::new().prefix(".unpacking-").tempdir_in(&all)?;
             let damaged = |error: io::Error| {
                 refuse(format!("this is not an archive of cargo schedcheck, or it is damaged: {error}"))

@@ -186,6 +186,8 @@ mod tests {
                 ("ws/a/inner/src/lib.rs", "fn inner() {}"),
                 ("ws/a/target/made.rs", "generated"),
                 ("ws/a/.hidden/x.rs", "hidden"),
+                ("ws/a/built/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55"),
+                ("ws/a/built/unpacked.rs", "a copy"),
                 ("beside/Cargo.toml", "[package]"),
                 ("beside/src/lib.rs", "fn beside() {}"),
             ] {

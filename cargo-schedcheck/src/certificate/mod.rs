@@ -67,7 +67,7 @@ impl Tool {
 }
 
 /// How the tests were built.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct BuiltWith {
     /// Features and profile, as flags of cargo.

@@ -64,7 +64,7 @@ pub enum Command {
     List(Box<ListArgs>),
     /// Build the tests and pack them into one file, for machines without a compiler
     Archive(Box<ArchiveArgs>),
-    /// Check that a certificate belongs to these sources; exits with 96 and the reason when it does not
+    /// Check that certificates belong to these sources; exits with 96 and the reason when one does not
     VerifyCertificate(Box<VerifyArgs>),
     /// Print the settings that hold and where each comes from; for single tests with a FILTER
     ShowConfig(Box<ShowConfigArgs>),
@@ -127,8 +127,12 @@ pub struct FromArchive {
 /// Arguments of `verify-certificate`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// The certificate
-    pub file: Utf8PathBuf,
+    /// The certificates
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<Utf8PathBuf>,
+    /// Insist that the certificates together are all parts of a run with --partition
+    #[arg(long)]
+    pub whole: bool,
     #[command(flatten)]
     pub cargo: CargoOpts,
 }
