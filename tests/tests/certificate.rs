@@ -98,6 +98,19 @@ fn a_certificate_says_what_was_covered_and_belongs_to_its_sources() {
     let said = verify(&project, 0);
     assert!(said.contains("counts_under_a_lock: all schedules with at most 1 preemption\n"), "{said}");
 
+    // Sources that are older than what was compiled are not compiled again: cargo looks at times only.
+    let (path, before) = (project.path.join("src/lib.rs"), project.read("src/lib.rs"));
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    let write = |text: &str| {
+        fs::write(&path, text).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    };
+    write(&before.replace("TWO);", "TWO + 1);"));
+    let output = run(&project, &["counts_under"]).expect_code(5);
+    assert!(output.stderr.contains("src/lib.rs is not what was compiled"), "{}", output.stderr);
+    write(&before);
+    run(&project, &["counts_under"]).expect_code(0);
+
     // A file that is something else is not overwritten.
     let output = project.schedcheck(&["--all-tests", "--certificate", "Cargo.toml"]).run().expect_code(96);
     assert!(output.stderr.contains("Cargo.toml is not a certificate"), "{}", output.stderr);
@@ -107,6 +120,13 @@ fn a_certificate_says_what_was_covered_and_belongs_to_its_sources() {
 #[test]
 fn a_source_that_changes_during_the_build_spoils_the_certificate() {
     let project = Project::copy_of("nightly");
+    // What a build has compiled before it failed is as certain as the rest.
+    let main = project.read("src/main.rs");
+    project.write("src/main.rs", "fn main() { wrong }");
+    run(&project, &["counts_under"]).expect_code(101);
+    project.write("src/main.rs", main);
+    run(&project, &["counts_under"]).expect_code(0);
+
     // The build script changes a source, as an editor might.
     let script = project
         .read("build.rs")

@@ -65,7 +65,7 @@ struct Content<'a> {
 
 impl<'a> Content<'a> {
     fn new(root: &'a Utf8Path, build: &Build) -> Self {
-        Self { root, package_dirs: build.package_dirs().to_vec(), files: BTreeMap::new() }
+        Self { root, package_dirs: build.package_dirs(), files: BTreeMap::new() }
     }
 
     /// Where a file of a package goes; nowhere if it belongs to none.
@@ -139,7 +139,7 @@ impl<'a> Content<'a> {
     /// What messages quote, the config file, and kept failures.
     fn sources(&mut self, build: &Build) -> Result<()> {
         let mut paths = Vec::new();
-        let sources = Sources::read(self.root, build.package_dirs(), build.files_read())?;
+        let sources = Sources::read(self.root, &build.package_dirs(), &build.files_read())?;
         paths.extend(sources.paths().map(|path| self.root.join(path)));
         paths.push(self.root.join(".config/schedcheck.toml"));
         for binary in &build.binaries {

@@ -1,4 +1,5 @@
 //! From sources to test binaries: `cargo test --no-run` with this binary as the compiler's wrapper.
+pub mod compiled;
 pub mod dep_info;
 pub mod fingerprint;
 pub mod project;
@@ -21,6 +22,7 @@ use fs_err as fs;
 use crate::cli::CargoOpts;
 use crate::error::{ExpectedError, Result};
 use crate::run::interrupt;
+use compiled::{Compiled, Product};
 use project::Project;
 use sources::Sources;
 use sysroot::Sysroot;
@@ -66,14 +68,7 @@ pub struct Build {
 #[derive(Debug)]
 pub enum Origin {
     /// They were built now.
-    Compiled {
-        /// When that began.
-        started: SystemTime,
-        /// Folders of the packages that have their sources here.
-        package_dirs: Vec<Utf8PathBuf>,
-        /// Files that the compiler read for those packages.
-        files_read: Vec<Utf8PathBuf>,
-    },
+    Compiled(Compiled),
     /// They are out of an archive, which knows their sources.
     Packed(Result<Sources, String>),
 }
@@ -82,18 +77,19 @@ impl Build {
     /// The sources of the binaries, or why they are not certain. A file that changes while it is compiled may have been
     /// read before or after.
     pub fn sources(&self, root: &Utf8Path) -> Result<Sources, String> {
-        let started = match &self.origin {
-            Origin::Compiled { started, .. } => *started,
+        let compiled = match &self.origin {
+            Origin::Compiled(compiled) => compiled,
             Origin::Packed(sources) => return sources.clone(),
         };
         let read = || {
-            let sources = Sources::read(root, self.package_dirs(), self.files_read())?;
-            let changed = sources.changed_since(root, started)?.map(Utf8Path::to_owned);
-            Ok::<_, ExpectedError>((sources, changed))
+            let sources = Sources::read(root, &self.package_dirs(), &self.files_read())?;
+            let changed = sources.changed_since(root, compiled.started)?.map(Utf8Path::to_owned);
+            Ok::<_, ExpectedError>((sources, changed, compiled.doubt()?))
         };
         match read() {
-            Ok((sources, None)) => Ok(sources),
-            Ok((_, Some(path))) => {
+            Ok((sources, None, None)) => Ok(sources),
+            Ok((_, None, Some(doubt))) => Err(doubt),
+            Ok((_, Some(path), _)) => {
                 Err(format!("{path} was changed while the tests were built: run it again"))
             }
             Err(error) => Err(format!("the sources cannot be read: {error}")),
@@ -101,18 +97,17 @@ impl Build {
     }
 
     /// Folders of the packages that have their sources here.
-    pub fn package_dirs(&self) -> &[Utf8PathBuf] {
-        match &self.origin {
-            Origin::Compiled { package_dirs, .. } => package_dirs,
-            Origin::Packed(_) => &[],
-        }
+    pub fn package_dirs(&self) -> Vec<Utf8PathBuf> {
+        let Origin::Compiled(compiled) = &self.origin else { return Vec::new() };
+        let dirs: BTreeSet<_> = compiled.products.iter().map(|product| product.package_dir.clone()).collect();
+        dirs.into_iter().collect()
     }
 
     /// Files that the compiler read for those packages.
-    pub fn files_read(&self) -> &[Utf8PathBuf] {
+    pub fn files_read(&self) -> Vec<Utf8PathBuf> {
         match &self.origin {
-            Origin::Compiled { files_read, .. } => files_read,
-            Origin::Packed(_) => &[],
+            Origin::Compiled(compiled) => compiled.files_read(),
+            Origin::Packed(_) => Vec::new(),
         }
     }
 }
@@ -157,15 +152,19 @@ pub fn build(
     let messages = child.stdout.take().map(BufReader::new);
     let products = interrupt::ends(&mut child, || Products::read(messages))?;
     let status = child.wait()?;
+    // Also of a build that failed: what it has compiled is fresh in the next one.
+    let (root, target) = (project.root().to_owned(), target_dir);
+    let compiled = Compiled { root, target, products: products.local.clone(), started };
+    let noted = compiled.note();
     if interrupt::is_requested() {
         return Err(ExpectedError::Interrupted);
     }
     if !status.success() {
         return Err(ExpectedError::BuildFailed);
     }
-    let (package_dirs, files_read) = products.sources(project, &target_dir);
+    noted?;
     let binaries = products.into_binaries(project, toolchain);
-    Ok(Build { binaries, skip, races, origin: Origin::Compiled { started, package_dirs, files_read } })
+    Ok(Build { binaries, skip, races, origin: Origin::Compiled(compiled) })
 }
 
 /// Our own directory below the target directory; another one whenever old products would not fit.
@@ -211,8 +210,8 @@ fn remove_old_builds(builds: &Utf8Path, current: &Utf8Path) {
 #[derive(Default)]
 struct Products {
     tests: Vec<Artifact>,
-    /// What was made of packages that have their sources here: the folder of each, and a product.
-    local: BTreeSet<(Utf8PathBuf, Utf8PathBuf)>,
+    /// What was made of packages that have their sources here.
+    local: Vec<Product>,
     /// Binaries that integration tests may start.
     programs: Vec<(PackageId, String, Utf8PathBuf)>,
     out_dirs: BTreeMap<PackageId, Utf8PathBuf>,
@@ -233,8 +232,11 @@ impl Products {
             Message::CompilerArtifact(artifact) => {
                 // Other packages come from registries and repositories, which the lock file pins.
                 if artifact.package_id.repr.contains("path+file:") {
-                    let dir = folder_of(&artifact.manifest_path);
-                    self.local.extend(artifact.filenames.iter().map(|file| (dir.to_owned(), file.clone())));
+                    self.local.push(Product {
+                        package_dir: folder_of(&artifact.manifest_path).to_owned(),
+                        files: artifact.filenames.clone(),
+                        fresh: artifact.fresh,
+                    });
                 }
                 match &artifact.executable {
                     Some(_) if artifact.profile.test => self.tests.push(artifact),
@@ -254,17 +256,6 @@ impl Products {
             }
             _ => {}
         }
-    }
-
-    /// Folders of packages, and files that the compiler read for them.
-    fn sources(&self, project: &Project, target: &Utf8Path) -> (Vec<Utf8PathBuf>, Vec<Utf8PathBuf>) {
-        let packages: BTreeSet<_> = self.local.iter().map(|(dir, _)| dir.clone()).collect();
-        let read = self
-            .local
-            .iter()
-            .flat_map(|(dir, file)| dep_info::files_read(file, &[project.root(), dir], target));
-        let read: BTreeSet<_> = read.collect();
-        (packages.into_iter().collect(), read.into_iter().collect())
     }
 
     fn into_binaries(self, project: &Project, toolchain: &Toolchain) -> Vec<TestBinary> {
