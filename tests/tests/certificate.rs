@@ -83,6 +83,10 @@ fn a_certificate_says_what_was_covered_and_belongs_to_its_sources() {
     assert!(!project.path.join(FILE).exists());
 
     run(&project, &["--exact", "counts_from_outside"]).expect_code(0);
+    run(&project, &["--preset", "unknown"]).expect_code(96);
+    assert!(!project.path.join(FILE).exists());
+
+    run(&project, &["--exact", "counts_from_outside"]).expect_code(0);
     let json = ["--include-ignored", "counts_in", "counts_under", "--message-format", "json"];
     let output = run(&project, &json).expect_code(100);
     let reason = output.json().last().unwrap()["no_certificate"].as_str().unwrap().to_owned();

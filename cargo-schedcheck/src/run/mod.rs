@@ -36,15 +36,15 @@ use wire::{ListedTest, Outcome, Progress};
 /// `cargo schedcheck run`.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     args.output.check()?;
+    // Whatever goes wrong from here on, no older certificate is taken for that of this run.
+    args.keep.certificate.as_ref().map_or(Ok(()), certificate::make_way)?;
     let session = Session::start(&args.from, &args.cargo, &args.config, &args.explore)?;
     let keep = session.settings.keep(&args.keep, session.project.base());
     keep.check()?;
     if let Some(path) = &keep.trend {
         trend::last_rows(path)?;
     }
-    if let Some(path) = &keep.certificate {
-        certificate::make_way(path)?;
-    }
+    keep.certificate.as_ref().map_or(Ok(()), certificate::make_way)?;
     let build = session.build(&args.cargo)?;
     let discovered = session::discover(&build.binaries)?;
     discovered.mention_skipped(args.cargo.quiet);
