@@ -28,6 +28,8 @@ pub struct Plan<'a> {
     pub set: Limits,
     /// Weaker than the attribute of the test.
     pub default: Limits,
+    /// The arguments of that attribute: `bound=2;max_time=10s`.
+    pub attribute: String,
     /// Failures of this test that were kept.
     pub saved: Vec<Saved>,
 }
