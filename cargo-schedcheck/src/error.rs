@@ -43,6 +43,9 @@ pub enum ExpectedError {
     NoTests(String),
     #[error("{0}")]
     BadSetup(String),
+    /// An argument that clap could not judge.
+    #[error("{0}")]
+    Usage(String),
     /// The user pressed Ctrl-C while something was being prepared.
     #[error("interrupted before any test was explored")]
     Interrupted,
@@ -59,6 +62,7 @@ impl ExpectedError {
         match self {
             Self::BuildFailed | Self::Metadata { .. } => ExitCode::BuildFailed,
             Self::NoTests(_) => ExitCode::NoTests,
+            Self::Usage(_) => ExitCode::Usage,
             Self::Interrupted | Self::DebuggerEnded => ExitCode::Interrupted,
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::Passed,
             Self::Start { .. }

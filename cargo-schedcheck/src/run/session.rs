@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::changes;
 use super::explore::Plan;
 use super::list::list;
 use super::wire::{Finished, ListedTest};
@@ -34,7 +35,8 @@ impl Session {
         let toolchain = Toolchain::find()?;
         crate::color::choose(cargo.color, toolchain.color);
         let project = Project::load(&toolchain, cargo)?;
-        let settings = Settings::load(project.root(), config, explore)?;
+        let mut settings = Settings::load(project.root(), config, explore)?;
+        settings.set.changed = changes::lines(project.root(), explore)?;
         Ok(Self { toolchain, project, settings })
     }
 

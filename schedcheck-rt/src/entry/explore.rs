@@ -66,10 +66,7 @@ impl Scenario {
         match (self.met + self.discarded, self.discarded) {
             (0, _) => String::new(),
             (_, 0) => " that the scenario allows".to_owned(),
-            (_, discarded) => {
-                let executions = counted(u32::try_from(discarded).unwrap_or(u32::MAX), "execution");
-                format!(" that the scenario allows, {executions} discarded because they could not meet it")
-            }
+            (_, discarded) => format!(" that the scenario allows, beside {discarded} that could not meet it"),
         }
     }
 }
@@ -88,6 +85,7 @@ impl<'a> Run<'a> {
             options.places = Some(execution.look_for(settings.names.clone()));
             options.scoped = execution.restricts_preemptions();
         }
+        options.scoped |= settings.cooperative;
         execution.take_over_process();
         Run {
             settings,
@@ -284,8 +282,12 @@ impl<'a> Run<'a> {
 
 impl Settings {
     fn options(&self) -> Options {
+        let mut priority = priority::parse(&self.priority).expect("checked when it was set");
+        if !self.names.changed.is_empty() {
+            priority::put_changed_first(&mut priority);
+        }
         Options {
-            priority: priority::parse(&self.priority).expect("checked when it was set"),
+            priority,
             bound: self.bound,
             reduction: self.reduction,
             budget: self.budget,
@@ -336,6 +338,9 @@ impl Settings {
         let mut text = String::new();
         if execution.has_twins() {
             text.push_str(", up to the order of interchangeable threads");
+        }
+        if self.cooperative {
+            text.push_str(", with switches only at labels and where a thread blocks");
         }
         let trusted = quoted(&self.names.trusted);
         if !trusted.is_empty() {

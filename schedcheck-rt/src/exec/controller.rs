@@ -490,7 +490,7 @@ impl World {
                 },
                 site: thread.place,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
-                held: thread.held,
+                held: thread.held || self.cooperative && thread.op.kind != Kind::Label,
             });
         }
     }

@@ -172,6 +172,8 @@ pub enum State {
     Channel(channel::Channel),
     /// The right to run in a scenario.
     Baton(baton::Baton),
+    /// Something that the program names: what it is like is its own affair.
+    Variable,
     /// A part of another object, which keeps the state.
     Name,
 }
@@ -190,6 +192,7 @@ impl State {
             State::Barrier(_) => "barrier",
             State::Channel(_) => "channel",
             State::Baton(_) => "scenario",
+            State::Variable => "variable",
             State::Name => "part",
         }
     }
@@ -280,7 +283,8 @@ impl ObjectKind {
             ObjectKind::Barrier => State::Barrier(barrier::Barrier::default()),
             ObjectKind::Channel { capacity } => State::Channel(channel::Channel::new(capacity)),
             ObjectKind::Baton => State::Baton(baton::Baton::default()),
-            ObjectKind::Name | ObjectKind::Variable => State::Name,
+            ObjectKind::Variable => State::Variable,
+            ObjectKind::Name => State::Name,
         }
     }
 }
@@ -360,7 +364,7 @@ impl Objects {
             State::Channel(channel) => channel.summary(),
             State::Thread(thread) => thread.summary(),
             State::Token(token) => token.summary(),
-            State::Baton(_) | State::Name => 0,
+            State::Baton(_) | State::Variable | State::Name => 0,
         }
     }
 
