@@ -25,6 +25,10 @@ pub(crate) struct Thread {
     pub(crate) place: u32,
     /// It is not to be preempted before it.
     pub(crate) held: bool,
+    /// It takes part in a scenario.
+    pub(crate) directed: bool,
+    /// What it was blocked at when its scenario had others run; it goes on with that.
+    pub(crate) aside: Option<Op>,
     /// Whether there are others like it.
     pub(crate) twin: Option<Twin>,
     /// It has executed its last operation.
