@@ -31,6 +31,10 @@ pub struct ExploreOpts {
     /// Most random executions that are mixed into an unbounded search, one in twenty [default: 20000]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_RANDOM_RUNS")]
     pub random_runs: Option<u32>,
+    /// Most executions of an unbounded search that are directed at what the first ones let one predict:
+    /// cyclic lock orders, accesses that others may come between, early wake-ups; 0: none [default: 48]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_HUNTS")]
+    pub hunts: Option<u32>,
     /// Beside an unbounded search, cover all schedules with 0, 1, 2, … preemptions first, with one
     /// execution in fifty [default: on]
     #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_LEVELS")]

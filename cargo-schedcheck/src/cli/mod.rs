@@ -53,6 +53,8 @@ pub enum Command {
     /// Build, explore, report (the default)
     #[command(after_help = MORE, after_long_help = EXAMPLES)]
     Run(Box<RunArgs>),
+    /// List what may go wrong, as far as the first schedules of each test tell
+    Predict(Box<RunArgs>),
     /// Reproduce one recorded failure; exits with 100 when it fails as recorded
     Replay(Box<ReplayArgs>),
     /// Print the tests that would be explored, one per line: PACKAGE::TARGET TEST

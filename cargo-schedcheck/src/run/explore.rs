@@ -28,6 +28,8 @@ pub struct Plan<'a> {
     pub set: Limits,
     /// Weaker than the attribute of the test.
     pub default: Limits,
+    /// Nothing is to be searched, only predicted.
+    pub only_predict: bool,
     /// Failures of this test that were kept.
     pub saved: Vec<Saved>,
 }
@@ -59,6 +61,7 @@ pub fn explore(plan: &Plan<'_>, hear_stderr: bool, on_sign: impl FnMut(Sign<'_>)
     let request = Request::explore(&plan.id.name)
         .settings("set", plan.set.pairs())
         .settings("default", plan.default.pairs())
+        .settings("set", plan.only_predict.then(|| ("predict-only", "yes".to_owned())))
         .record(&record);
     let budget = plan.set.max_time.or(plan.default.max_time).unwrap_or(Duration::MAX / 4);
     attend(plan.binary, &request, &work, hear_stderr, budget, on_sign)
@@ -79,6 +82,7 @@ pub fn attend(
     let mut last = Progress::default();
     let mut verdict = None;
     let mut refusal = None;
+    let mut predictions = Vec::new();
     let remains =
         child::run(binary, request, work, hear_stderr, after(budget), |heard, deadline| match heard {
             Heard::Stderr(text) => on_sign(Sign::Stderr(&text)),
@@ -91,6 +95,7 @@ pub fn attend(
                 on_sign(Sign::Progress(&progress));
                 last = progress;
             }
+            Heard::Event(ChildEvent::Prediction(prediction)) => predictions.push(prediction),
             Heard::Event(ChildEvent::Finished(finished)) => {
                 verdict = Some(finished);
                 *deadline = Instant::now() + AFTERWARDS;
@@ -105,6 +110,7 @@ pub fn attend(
         return Err(ExpectedError::Refused { test: request.test().to_owned(), message });
     }
     if let Some(mut finished) = verdict {
+        finished.predictions = predictions;
         finished.forget_engine_places();
         // What aborts a program often says why, past all capturing.
         if finished.outcome == Outcome::Crash && finished.output.is_empty() {

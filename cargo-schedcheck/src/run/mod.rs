@@ -32,25 +32,38 @@ use explore::{Plan, Sign, Verdict};
 use session::{Discovered, Session};
 use wire::{Outcome, Progress};
 
-/// `cargo schedcheck run`.
-pub fn run(args: &RunArgs) -> Result<ExitCode> {
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Explore,
+    /// Only what can be predicted from the first schedules.
+    Predict,
+}
+
+/// `cargo schedcheck run` and `cargo schedcheck predict`.
+pub fn run(args: &RunArgs, purpose: Purpose) -> Result<ExitCode> {
     args.output.check()?;
     let session = Session::open(&args.cargo, &args.config, &args.explore)?;
     let binaries = session.build(&args.cargo)?;
     let discovered = session::discover(&binaries)?;
     discovered.mention_skipped(args.cargo.quiet);
-    let plans = select(&session, &discovered, &args.select)?;
+    let plans = select(&session, &discovered, &args.select, purpose)?;
     let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
     let mut reports = Reports::new(&args.output, volume, session.project.root());
     let limits = session.settings.general();
     let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
     used.dedup();
-    let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false };
+    let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false, purpose };
     explore_all(&session, args, plans, &started, &mut reports)
 }
 
 /// The selected tests in the order in which they are started: first those that have failed before.
-fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &SelectArgs) -> Result<Vec<Plan<'a>>> {
+fn select<'a>(
+    session: &Session,
+    discovered: &Discovered<'a>,
+    args: &SelectArgs,
+    purpose: Purpose,
+) -> Result<Vec<Plan<'a>>> {
     let selected = discovered.selected(args)?;
     let mut kept: BTreeMap<&Utf8Path, Vec<Saved>> = BTreeMap::new();
     for (binary, _) in &selected {
@@ -67,7 +80,8 @@ fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &SelectArgs)
         let default = session.settings.defaults_for(&name);
         let id = session::id(binary, name);
         let saved = kept[&*binary.package_dir].iter().filter(|saved| saved.is_of(&id)).cloned().collect();
-        Plan { set: session.settings.set.clone(), default, id, binary, saved }
+        let only_predict = purpose == Purpose::Predict;
+        Plan { set: session.settings.set.clone(), default, id, binary, only_predict, saved }
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());

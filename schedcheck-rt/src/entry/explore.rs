@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// Executions of an unbounded search for each one of the bounded search beside it.
 const LEVEL_EVERY: u32 = 49;
 
+/// Executions that are enough to predict from.
+const PREDICTS_FROM: u64 = 3;
+
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
 
@@ -26,6 +29,7 @@ pub(super) fn explore(test: Test, settings: &Settings, request: &Request, channe
     channel.send(Object::new().text("event", "started").number("max_time_ms", limit));
     let mut run = Run::new(test, settings, request, channel);
     let finished = run.search();
+    run.tell_predictions();
     channel.send(finished);
 }
 
@@ -39,6 +43,8 @@ struct Run<'a> {
     started: Instant,
     told: Instant,
     told_count: u32,
+    /// A schedule failed, and what had been predicted of it.
+    failed_at: Option<Option<usize>>,
 }
 
 impl<'a> Run<'a> {
@@ -66,6 +72,7 @@ impl<'a> Run<'a> {
             started: Instant::now(),
             told: Instant::now(),
             told_count: 0,
+            failed_at: None,
         }
     }
 
@@ -74,9 +81,11 @@ impl<'a> Run<'a> {
         let mut trace = Trace::default();
         let mut executions = 0;
         loop {
-            if self.out_of_budget(executions) {
+            let predicted = self.settings.predict_only && executions == PREDICTS_FROM;
+            if predicted || self.out_of_budget(executions) {
                 return self.nothing_failed(false);
             }
+            let places = self.search.wants_places();
             let Some(order) = self.search.next() else {
                 return self.nothing_failed(true);
             };
@@ -85,9 +94,11 @@ impl<'a> Run<'a> {
             if let Some(record) = &mut self.record {
                 record.note(executions, order.plan, self.execution.parents());
             }
+            self.execution.number_places(places);
             self.execution.run(order.plan, order.guide, &mut trace);
             match trace.end {
                 End::Failed | End::Diverged(_) => {
+                    self.failed_at = Some(self.search.hunted());
                     return self.failed(&mut trace);
                 }
                 End::Passed | End::Stopped => {
@@ -220,6 +231,19 @@ impl<'a> Run<'a> {
         self.report(trace)
     }
 
+    /// Tells what was predicted, and what became of it.
+    fn tell_predictions(&self) {
+        let complete = self.failed_at.is_none() && self.search.stats().complete;
+        for (at, hunted) in self.search.predictions().iter().enumerate() {
+            let verdict = match self.failed_at {
+                Some(Some(found)) if found == at => "confirmed",
+                _ if complete => "refuted",
+                _ => "not-reproduced",
+            };
+            self.channel.send(report::prediction(&self.execution, hunted, verdict));
+        }
+    }
+
     /// The verdict when nothing failed.
     fn nothing_failed(&self, complete: bool) -> Object {
         let figures = self.figures(complete);
@@ -239,6 +263,7 @@ impl Settings {
             budget: self.budget,
             seed: self.seed,
             seed_runs: self.random_runs,
+            hunts: self.hunts,
             level_every: if self.levels { LEVEL_EVERY } else { 0 },
             ..Options::default()
         }

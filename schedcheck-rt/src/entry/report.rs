@@ -1,8 +1,9 @@
 //! The `finished` event: verdict, figures, and everything a reader needs to see what happened.
 
 use crate::exec::Execution;
-use crate::exec::outcome::{DataRace, Outcome};
+use crate::exec::outcome::{self, DataRace, Outcome};
 use crate::exec::view::{DeltaView, Point, View};
+use crate::search::hunt::Hunted;
 use crate::wire::json::{self, Object};
 use std::time::Duration;
 
@@ -84,6 +85,24 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
         );
     }
     event
+}
+
+/// The event of something that was predicted from executions that passed.
+pub(super) fn prediction(execution: &Execution, hunted: &Hunted, verdict: &str) -> Object {
+    let places = hunted.prediction.places.iter().filter_map(|point| {
+        let (place, kind) = execution.place(point.site)?;
+        let object = Object::new()
+            .text("thread", &execution.path_of(point.thread))
+            .text("op", kind.name())
+            .raw("site", &site(Some(&outcome::place(place))));
+        Some(object.finish())
+    });
+    Object::new()
+        .text("event", "prediction")
+        .text("kind", hunted.prediction.kind.name())
+        .text("verdict", verdict)
+        .number("hunts", u64::from(hunted.hunts))
+        .raw("places", &json::array(places))
 }
 
 fn message(execution: &Execution, outcome: &Outcome) -> String {

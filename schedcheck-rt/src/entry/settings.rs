@@ -22,6 +22,10 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     /// Most random executions that are mixed in; their races feed the search.
     pub(super) random_runs: u32,
+    /// Most executions that are steered to what was predicted.
+    pub(super) hunts: u32,
+    /// Nothing but predictions is wanted.
+    pub(super) predict_only: bool,
     /// Whether a bounded search goes along with an unbounded one.
     pub(super) levels: bool,
     /// Whether threads that are declared interchangeable are treated so.
@@ -49,6 +53,8 @@ impl Default for Settings {
             max_steps: 20_000,
             seed: 0,
             random_runs: 20_000,
+            hunts: 48,
+            predict_only: false,
             levels: true,
             symmetry: true,
             leaks: false,
@@ -127,6 +133,8 @@ impl Settings {
             "max-steps" => self.max_steps = parse(name, value)?,
             "seed" => self.seed = parse(name, value)?,
             "random-runs" => self.random_runs = parse(name, value)?,
+            "hunts" => self.hunts = parse(name, value)?,
+            "predict-only" => self.predict_only = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "levels" => self.levels = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "leaks" => self.leaks = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "symmetry" => self.symmetry = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,

@@ -13,6 +13,7 @@ use super::image::Image;
 use super::intentions::pending_accesses;
 use super::outcome::{Divergence, Outcome, PanicReport};
 use super::places::PlaceTable;
+use super::places::sites::SiteTable;
 use super::spin::{self, Spin};
 use super::stacks::StackPool;
 use super::switch::{Backend, Exit};
@@ -122,6 +123,8 @@ pub(crate) struct World {
     pub(crate) twins: bool,
     /// Where operations stand, if somebody asked.
     pub(crate) places: Option<Rc<PlaceTable>>,
+    /// Where they stand, for predictions.
+    pub(crate) sites: SiteTable,
     /// Looks for data races, if it is asked to.
     pub(crate) races: Option<Box<Detector>>,
     /// The one that ended this execution.
@@ -175,6 +178,7 @@ impl World {
             symmetry: true,
             twins: false,
             places: None,
+            sites: SiteTable::default(),
             races: None,
             race: None,
             race_memory: RaceMemory::default(),
@@ -458,6 +462,7 @@ impl World {
                 continue;
             }
             let ready = self.ready(slot);
+            let site = self.place_of(slot);
             let thread = &self.threads[slot];
             self.views.push(Pending {
                 thread: thread.id,
@@ -469,7 +474,7 @@ impl World {
                 } else {
                     pending_accesses(&thread.op, ready.enabled)
                 },
-                site: thread.place,
+                site,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
                 held: thread.held,
             });

@@ -142,6 +142,10 @@ impl Execution {
         &self.world
     }
 
+    pub(super) fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
     /// From now on, executions are for a report: their views are kept, with just those decisions
     /// of their plan that default behaviour would not have made.
     pub fn report_executions(&mut self) {
@@ -408,6 +412,7 @@ impl Model for Execution {
         };
         self.world.trace.end = end;
         self.world.keep_pending();
+        self.world.number_places();
         if !matches!(end, End::Passed | End::Stopped) || self.keep_views {
             self.view = view::collect(&self.world);
         }

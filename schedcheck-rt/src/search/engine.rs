@@ -2,6 +2,7 @@
 
 use super::backtrack::Backtrack;
 use super::enumerate::Enumerate;
+use super::hunt::{Hunted, Hunter};
 use super::levels::Levels;
 use super::optimal::Optimal;
 use super::options::{Options, Reduction};
@@ -56,6 +57,8 @@ pub struct Stats {
     pub peak_bytes: usize,
     /// Random runs among the executions.
     pub random: u64,
+    /// Executions that were steered to what was predicted.
+    pub hunts: u64,
     /// Executions stopped because only sleeping threads were left.
     pub blocked: u64,
     /// All schedules with at most so many preemptions are covered.
@@ -95,7 +98,7 @@ impl Search {
         let strategy = match (options.bound, options.reduction) {
             _ if options.scoped => Strategy::Enumerate(Enumerate::new()),
             (Some(_), _) | (None, Reduction::None) => Strategy::Enumerate(Enumerate::new()),
-            (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new(options.seed)),
+            (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new(&options)),
             (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
         };
         let levels = Levels::beside(&options);
@@ -156,6 +159,28 @@ impl Search {
         Learned { signature, new_trace, differs_at }
     }
 
+    fn hunter(&self) -> Option<&Hunter> {
+        match &self.strategy {
+            Strategy::Optimal(optimal) => Some(&optimal.hunter),
+            Strategy::Backtrack(_) | Strategy::Enumerate(_) => None,
+        }
+    }
+
+    /// Whether the places of steps are to be numbered ([`Event::site`]): something is being predicted.
+    pub fn wants_places(&self) -> bool {
+        self.hunter().is_some_and(Hunter::is_active)
+    }
+
+    /// What was predicted, and how often it was hunted.
+    pub fn predictions(&self) -> &[Hunted] {
+        self.hunter().map_or(&[], Hunter::known)
+    }
+
+    /// Which of [`Search::predictions`] the last order was to show.
+    pub fn hunted(&self) -> Option<usize> {
+        self.hunter().and_then(Hunter::current)
+    }
+
     fn size(&self) -> (usize, usize) {
         match &self.strategy {
             Strategy::Optimal(optimal) => (optimal.pending(), optimal.bytes()),
@@ -191,8 +216,10 @@ impl Search {
             Strategy::Optimal(optimal) => u64::from(optimal.seeds_run),
             Strategy::Backtrack(_) | Strategy::Enumerate(_) => 0,
         };
+        let hunts = self.hunter().map_or(0, |hunter| u64::from(hunter.done));
         Stats {
             random,
+            hunts,
             pending,
             bytes,
             complete: pending == 0,

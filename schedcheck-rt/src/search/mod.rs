@@ -3,6 +3,7 @@
 //! [`engine::Search`] is what a caller uses; [`step`] is the language it speaks. An unbounded
 //! search executes each happens-before class once (`wakeup.rs` says why in any order), a bounded one
 //! every class within the bound (`enumerate.rs`).
+mod adopt;
 mod backtrack;
 pub mod dependence;
 mod edges;
@@ -10,11 +11,13 @@ pub mod engine;
 mod enumerate;
 mod fringe;
 pub mod history;
+pub mod hunt;
 mod invariants;
 mod levels;
 mod lines;
 mod optimal;
 pub mod options;
+pub mod predict;
 pub mod priority;
 pub mod progress;
 mod quick;

@@ -25,9 +25,11 @@
 //! known, so a model that drops executions stops the thread whose assumption failed and lets
 //! the others go on to their end.
 
+use super::adopt::{Adopted, Executed};
 use super::engine::Order;
 use super::fringe::Fringe;
 use super::history::History;
+use super::hunt::Hunter;
 use super::invariants::check;
 use super::options::Options;
 use super::priority::{Candidate, rank};
@@ -66,16 +68,21 @@ pub(super) struct Optimal {
     adopted: Trace,
     length: usize,
     spinners: Vec<(ThreadId, ObjectId)>,
+    pub(super) hunter: Hunter,
+    /// What was executed, while executions are steered.
+    executed: Executed,
 }
 
 impl Optimal {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(options: &Options) -> Self {
+        let mut tree = Tree::new();
+        tree.keeps_all = options.hunts > 0;
         let mut fringe = Fringe::new();
         fringe.push([0; 4], ROOT);
         let mut progress = Progress::default();
         progress.queue(0);
         Optimal {
-            tree: Tree::new(),
+            tree,
             fringe,
             current: None,
             path: Vec::new(),
@@ -88,7 +95,7 @@ impl Optimal {
             inserter: Inserter::default(),
             preemptions: Vec::new(),
             progress,
-            seeds: Random::new(seed),
+            seeds: Random::new(options.seed),
             seeds_run: 0,
             systematic: 0,
             root: None,
@@ -96,10 +103,18 @@ impl Optimal {
             adopted: Trace::default(),
             length: 0,
             spinners: Vec::new(),
+            hunter: Hunter::new(options.hunts),
+            executed: Executed::default(),
         }
     }
 
     pub(super) fn next(&mut self, options: &Options) -> Option<Order<'_>> {
+        let may_hunt = self.tree.keeps_all && self.fringe.len() > 0 && self.executed.has(ROOT);
+        if may_hunt && self.hunter.choose() {
+            self.plan.deltas.clear();
+            self.plan.prefix = 0;
+            return Some(Order { plan: &self.plan, guide: Some(self.hunter.guide()) });
+        }
         if self.wants_seed(options) {
             self.seeds_run += 1;
             self.seeds.restart(self.length);
@@ -126,9 +141,15 @@ impl Optimal {
     /// Takes in the execution of the plan given out last. If it does not repeat what it should, says
     /// from which step on.
     pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) -> Option<StepIndex> {
+        let steered = self.hunter.current().is_some();
         let Some(line) = self.current.take() else {
             self.last_path.clear();
-            self.learn_seed(options, trace);
+            if steered {
+                self.learn_steered(options, trace);
+                self.look_for_prey(trace);
+            } else {
+                self.learn_seed(options, trace);
+            }
             return None;
         };
         let differs = first_difference(&self.last_events[..self.shared as usize], &trace.events);
@@ -144,8 +165,9 @@ impl Optimal {
             self.root = trace.events.first().map(Edge::of);
             self.length = trace.events.len();
         }
-        self.tree.executed(line, &trace.events);
+        self.executed(line, &trace.events);
         self.insert_reversals(options, trace, shared);
+        self.look_for_prey(trace);
         self.last_events.truncate(shared as usize);
         self.last_events.extend_from_slice(&trace.events[shared as usize..]);
         self.last_path.extend_from_slice(&self.path);
@@ -172,8 +194,30 @@ impl Optimal {
         }
     }
 
+    fn executed(&mut self, line: LineId, events: &[Event]) {
+        self.tree.executed(line, events);
+        if self.tree.keeps_all {
+            self.executed.keep(line, self.tree.start(line), events);
+        }
+    }
+
+    /// Lets the hunter look, and lets go of what only hunting needs.
+    fn look_for_prey(&mut self, trace: &Trace) {
+        if !self.tree.keeps_all {
+            return;
+        }
+        self.hunter.learn(trace);
+        if !self.hunter.is_active() {
+            self.tree.keeps_all = false;
+            self.executed.clear();
+        }
+    }
+
     fn start_again(&mut self) {
+        let keeps_all = self.tree.keeps_all;
         self.tree = Tree::new();
+        self.tree.keeps_all = keeps_all;
+        self.executed.clear();
         self.fringe = Fringe::new();
         self.fringe.push([0; 4], ROOT);
         self.progress.forget_queue();
@@ -206,6 +250,40 @@ impl Optimal {
         self.tree.executed(line, &adopted.events);
         self.insert_reversals(options, &adopted, 0);
         self.adopted = adopted;
+        self.settle(line);
+    }
+
+    /// Gives a steered execution its place in the tree, unless its class has been executed.
+    fn learn_steered(&mut self, options: &mut Options, trace: &Trace) {
+        self.history.read(trace);
+        if trace.end != End::Passed {
+            return;
+        }
+        let source = Source {
+            trace,
+            history: &self.history,
+            path: &[ROOT],
+            budget: options.budget,
+            spinners: &self.spinners,
+        };
+        let adopted = self.inserter.adopt_steered(&mut self.tree, source, &self.executed, &mut self.order);
+        let Some(adopted) = adopted else { return };
+        let mut events = std::mem::take(&mut self.adopted);
+        reorder(trace, &self.order, &mut events);
+        let line = match adopted {
+            Adopted::New(line) => line,
+            Adopted::First(line) => {
+                self.fringe.remove(line);
+                self.progress.start(self.tree.preemptions(line));
+                self.tree.spell_out(line, &events.events);
+                line
+            }
+        };
+        self.tree.path(line, &mut self.path);
+        self.executed(line, &events.events);
+        self.insert_reversals(options, &events, 0);
+        self.adopted = events;
+        self.progress.finish();
         self.settle(line);
     }
 
@@ -267,10 +345,13 @@ impl Optimal {
 fn reorder(trace: &Trace, order: &[StepIndex], into: &mut Trace) {
     into.clear();
     into.pending.extend_from_slice(&trace.pending);
-    let moved = |step: StepIndex| order.iter().position(|&old| old == step);
+    let mut moved = vec![NO_STEP; trace.events.len()];
+    for (&old, new) in order.iter().zip(0..) {
+        moved[old as usize] = new;
+    }
     for &step in order {
         let mut event = trace.events[step as usize];
-        event.enabler = moved(event.enabler).map_or(NO_STEP, |new| new as StepIndex);
+        event.enabler = moved.get(event.enabler as usize).copied().unwrap_or(NO_STEP);
         into.events.push(event);
     }
 }

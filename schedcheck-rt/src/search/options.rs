@@ -38,6 +38,8 @@ pub struct Options {
     pub seed_after: u32,
     /// Other executions for each of them.
     pub seed_every: u32,
+    /// How many executions of an unbounded search may be steered to what was predicted (`hunt.rs`).
+    pub hunts: u32,
     /// Executions of an unbounded search for each one that covers the schedules with few preemptions
     /// first (`levels.rs`); 0: none of those.
     pub level_every: u32,
@@ -60,6 +62,7 @@ impl Default for Options {
             seed_runs: 0,
             seed_after: 500,
             seed_every: 19,
+            hunts: 0,
             level_every: 0,
             level_after: 1000,
             scoped: false,

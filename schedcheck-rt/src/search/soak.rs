@@ -42,6 +42,8 @@ pub(crate) struct Found {
     pub(crate) stopped: u64,
     /// Random runs among the executions.
     pub(crate) random: u64,
+    /// Steered ones.
+    pub(crate) hunts: u64,
     pub(crate) classes: FxHashSet<u64>,
     pub(crate) finals: FxHashSet<u64>,
 }
@@ -62,8 +64,8 @@ pub(crate) fn explore(program: &Program, options: Options) -> Found {
         classes.insert(learned.signature);
         finals.insert(toy.final_state);
     }
-    let Stats { executions, traces, diverged, random, .. } = search.stats();
-    Found { executions: executions - stopped, traces, diverged, stopped, random, classes, finals }
+    let Stats { executions, traces, diverged, random, hunts, .. } = search.stats();
+    Found { executions: executions - stopped, traces, diverged, stopped, random, hunts, classes, finals }
 }
 
 /// The default options with other priorities.
@@ -128,6 +130,7 @@ pub fn soak(seed: u64, programs: u64) -> Result<Figures, String> {
         }
         match number % 10 {
             0 => bounded(number, family)?,
+            3 => _ = hunting(number, family, budget)?,
             5 => _ = trusted(number, family)?,
             _ => {}
         }
@@ -198,6 +201,35 @@ pub(crate) fn trusted(seed: u64, family: Family) -> Result<Trusted, String> {
         }
         figures.compared += 1;
         figures.smaller += u32::from(allowed.len() < all.classes.len());
+    }
+    Ok(figures)
+}
+
+/// What comparing with hunts covered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hunts {
+    pub(crate) programs: u64,
+    pub(crate) executions: u64,
+    /// Executions that were steered.
+    pub(crate) hunts: u64,
+    /// Executions beyond one per class.
+    pub(crate) surplus: u64,
+}
+
+/// Compares a search that hunts predictions with brute force: the same classes, whatever comes first.
+pub(crate) fn hunting(seed: u64, family: Family, budget: Budget) -> Result<Hunts, String> {
+    let program = program(seed, family);
+    let mut figures = Hunts::default();
+    let Some(truth) = truth(&program, budget, LARGEST) else {
+        return Ok(figures);
+    };
+    figures.programs = 1;
+    for order in ["mdpor,pb", "rand:6"] {
+        let found = explore(&program, Options { budget, hunts: 30, ..by(order) });
+        verdict(&truth, &found).map_err(|what| format!("{family:?} {seed} hunting, by {order}: {what}"))?;
+        figures.executions += found.executions;
+        figures.hunts += found.hunts;
+        figures.surplus += found.executions - found.classes.len() as u64;
     }
     Ok(figures)
 }

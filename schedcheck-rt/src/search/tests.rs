@@ -8,7 +8,7 @@ use super::models::random::{FAMILIES, Family, program};
 use super::models::toy::{Program, Toy};
 use super::options::{Options, Reduction};
 use super::shrink::minimise;
-use super::soak::{Figures, Trusted, bounded, by, compare, explore, trusted};
+use super::soak::{Figures, Hunts, Trusted, bounded, by, compare, explore, hunting, trusted};
 use super::step::{Access, Budget, End, Model, ObjectId, Trace};
 use rustc_hash::FxHashSet;
 
@@ -118,6 +118,29 @@ fn other_reductions_agree_with_brute_force() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn hunting_changes_the_order_only() {
+    for budget in [Budget::NONE, Budget::default()] {
+        let mut total = Hunts::default();
+        for family in FAMILIES {
+            let mut of = Hunts::default();
+            for seed in 0..40 {
+                let more = hunting(seed, family, budget).unwrap();
+                of.programs += more.programs;
+                of.executions += more.executions;
+                of.hunts += more.hunts;
+                of.surplus += more.surplus;
+            }
+            eprintln!("{family:?} {of:?}");
+            total.programs += of.programs;
+            total.executions += of.executions;
+            total.hunts += of.hunts;
+            total.surplus += of.surplus;
+        }
+        assert!(total.programs > 200 && total.hunts > 2000, "{total:?}");
     }
 }
 

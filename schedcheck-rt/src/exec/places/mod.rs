@@ -9,11 +9,12 @@
 //! A function that the compiler inlined has no frame of its own and is not seen. Tests are built
 //! without optimisation unless the user wants otherwise.
 
+pub(crate) mod sites;
 mod source;
 mod symbols;
 
 use super::controller::World;
-use crate::model::{Op, Site};
+use crate::model::{Kind, Op, Site};
 use crate::search::step::{ObjectId, Places};
 use rustc_hash::{FxHashMap, FxHasher};
 use source::Sources;
@@ -48,6 +49,8 @@ struct Marks {
     method: bool,
     variable: bool,
     calm: bool,
+    /// Where it is, and what is done there.
+    site: Option<(Site, Kind)>,
 }
 
 /// All places and named objects met so far.
@@ -114,7 +117,8 @@ impl PlaceTable {
     }
 
     /// The number of the place of an operation whose stack has these return addresses.
-    fn number(&self, site: Site, stack: Frames) -> u32 {
+    fn number(&self, op: &Op, stack: Frames) -> u32 {
+        let site = op.site;
         let mut hasher = FxHasher::default();
         hasher.write_usize(std::ptr::from_ref(site).addr());
         stack.clone().for_each(|address| hasher.write_usize(address));
@@ -128,9 +132,15 @@ impl PlaceTable {
             && met.sources.receiver(site).is_some_and(|name| self.names.variables.contains(&name));
         let calm = inside(&self.trusted) || !self.names.focus.is_empty() && !inside(&self.focus);
         let number = met.marks.len() as u32;
-        met.marks.push(Marks { method: inside(&self.methods), variable, calm });
+        let site = Some((site, op.kind));
+        met.marks.push(Marks { method: inside(&self.methods), variable, calm, site });
         met.numbers.insert(key, number);
         number
+    }
+
+    /// Where a place is, and what is done there.
+    pub(super) fn site(&self, number: u32) -> Option<(Site, Kind)> {
+        self.met.borrow().marks.get(number as usize)?.site
     }
 
     fn begin(&self) {
@@ -181,7 +191,7 @@ impl World {
         let Some(places) = &self.places else { return };
         let thread = &mut self.threads[self.current];
         let stack = Frames::of_caller(thread.stack_base);
-        let before = std::mem::replace(&mut thread.place, places.number(op.site, stack));
+        let before = std::mem::replace(&mut thread.place, places.number(op, stack));
         thread.held = places.is_calm(before) && places.is_calm(thread.place);
         if places.met.borrow().marks[thread.place as usize].variable {
             places.name_object(op.object);
