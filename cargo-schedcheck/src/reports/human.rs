@@ -54,7 +54,7 @@ impl Human {
 
     /// What was predicted: all of it where that was asked for, else what is worth a remark.
     fn predictions(&self, finished: &Finished) {
-        let all = self.purpose == Purpose::Predict || self.verbose;
+        let all = self.purpose == Purpose::Predict;
         for prediction in &finished.predictions {
             let confirmed = prediction.verdict == PredictionVerdict::Confirmed;
             let order = prediction.kind == PredictionKind::LockOrder

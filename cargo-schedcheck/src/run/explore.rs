@@ -6,7 +6,7 @@ use fs_err as fs;
 
 use super::child::{self, Ending, Heard, Remains};
 use super::request::Request;
-use super::wire::{ChildEvent, Finished, Outcome, Progress};
+use super::wire::{ChildEvent, Finished, Outcome, PredictionKind, PredictionVerdict, Progress};
 use super::{record, utf8};
 use crate::build::TestBinary;
 use crate::config::Limits;
@@ -64,7 +64,16 @@ pub fn explore(plan: &Plan<'_>, hear_stderr: bool, on_sign: impl FnMut(Sign<'_>)
         .settings("set", plan.only_predict.then(|| ("predict-only", "yes".to_owned())))
         .record(&record);
     let budget = plan.set.max_time.or(plan.default.max_time).unwrap_or(Duration::MAX / 4);
-    attend(plan.binary, &request, &work, hear_stderr, budget, on_sign)
+    let mut verdict = attend(plan.binary, &request, &work, hear_stderr, budget, on_sign)?;
+    if let Verdict::Finished { finished, .. } = &mut verdict
+        && !plan.only_predict
+    {
+        // An open order is no suspicion before it has led to something.
+        finished.predictions.retain(|one| {
+            one.kind != PredictionKind::Conflict || one.verdict == PredictionVerdict::Confirmed
+        });
+    }
+    Ok(verdict)
 }
 
 /// Runs a request that ends with a verdict, whatever the child does.

@@ -85,7 +85,6 @@ impl<'a> Run<'a> {
             if predicted || self.out_of_budget(executions) {
                 return self.nothing_failed(false);
             }
-            let places = self.search.wants_places();
             let Some(order) = self.search.next() else {
                 return self.nothing_failed(true);
             };
@@ -94,7 +93,7 @@ impl<'a> Run<'a> {
             if let Some(record) = &mut self.record {
                 record.note(executions, order.plan, self.execution.parents());
             }
-            self.execution.number_places(places);
+            self.execution.number_places(order.places);
             self.execution.run(order.plan, order.guide, &mut trace);
             match trace.end {
                 End::Failed | End::Diverged(_) => {

@@ -17,6 +17,8 @@ pub struct Order<'a> {
     pub plan: &'a Plan,
     /// Who decides after the plan's prefix, if default behaviour is not wanted.
     pub guide: Option<&'a mut dyn Guide>,
+    /// Whether the places of steps are to be numbered ([`Event::site`]): something is being predicted.
+    pub places: bool,
 }
 
 impl fmt::Debug for Order<'_> {
@@ -114,10 +116,10 @@ impl Search {
         match &mut self.strategy {
             Strategy::Optimal(optimal) => optimal.next(&self.options),
             Strategy::Backtrack(backtrack) => {
-                backtrack.next().map(|(plan, guide)| Order { plan, guide: Some(guide) })
+                backtrack.next().map(|(plan, guide)| Order { plan, guide: Some(guide), places: false })
             }
             Strategy::Enumerate(enumerate) => {
-                enumerate.next().map(|(plan, guide)| Order { plan, guide: Some(guide) })
+                enumerate.next().map(|(plan, guide)| Order { plan, guide: Some(guide), places: false })
             }
         }
     }
@@ -164,11 +166,6 @@ impl Search {
             Strategy::Optimal(optimal) => Some(&optimal.hunter),
             Strategy::Backtrack(_) | Strategy::Enumerate(_) => None,
         }
-    }
-
-    /// Whether the places of steps are to be numbered ([`Event::site`]): something is being predicted.
-    pub fn wants_places(&self) -> bool {
-        self.hunter().is_some_and(Hunter::is_active)
     }
 
     /// What was predicted, and how often it was hunted.

@@ -20,8 +20,14 @@ use std::collections::VecDeque;
 
 /// Executions that were not steered and are looked at.
 const PLAIN: u32 = 3;
-/// Executions before the first hunt: tests that are done by then are not hunted in.
+/// Executions before the first hunt.
 const AFTER: u32 = 3;
+/// With fewer pending executions a test is about to be done, and nothing is hunted in it.
+const FEWEST: usize = 8;
+/// Hunts for each execution that is not steered.
+const IN_A_ROW: u32 = 2;
+/// Executions after which nothing is hunted any more.
+const GIVE_UP: u32 = 400;
 /// Predictions that are kept.
 const MOST: usize = 64;
 /// Longer executions are not hunted in: finding a place in the tree would take longer than they do.
@@ -34,6 +40,9 @@ enum Way {
     Together,
     AtOnce,
 }
+
+/// In turn.
+const WAYS: [Way; 3] = [Way::Last, Way::Together, Way::AtOnce];
 
 /// What became of a prediction.
 #[derive(Clone, Debug)]
@@ -57,6 +66,11 @@ pub(super) struct Hunter {
     left: u32,
     pub(super) done: u32,
     learned: u32,
+    /// Hunts in a row, and those that showed nothing new.
+    streak: u32,
+    repeats: u32,
+    /// Executions before the next one.
+    next_at: u32,
     /// What the last order was to hunt.
     current: Option<usize>,
     script: Script,
@@ -73,14 +87,30 @@ impl Hunter {
             left: hunts,
             done: 0,
             learned: 0,
+            streak: 0,
+            repeats: 0,
+            next_at: AFTER,
             current: None,
             script: Script::default(),
         }
     }
 
-    /// Whether it wants to see executions, with their places.
+    /// Whether there is something to hunt, or may be.
     pub(super) fn is_active(&self) -> bool {
-        self.left > 0 && (self.learned < AFTER || self.queues.iter().any(|queue| !queue.is_empty()))
+        let more = self.learned < PLAIN || self.queues.iter().any(|queue| !queue.is_empty());
+        self.left > 0 && self.learned < GIVE_UP && more
+    }
+
+    /// Whether it will look at an execution that it does not steer, and wants to know its places.
+    pub(super) fn is_looking(&self) -> bool {
+        self.left > 0 && self.learned < PLAIN
+    }
+
+    /// The last hunt ended as an earlier execution did. In a small test most of them do, so they become
+    /// rare, and it is done before they add up.
+    pub(super) fn repeated(&mut self) {
+        self.repeats += 1;
+        self.next_at = self.learned + (2 << self.repeats.min(8));
     }
 
     /// Everything predicted so far.
@@ -98,13 +128,14 @@ impl Hunter {
         &mut self.script
     }
 
-    /// Chooses what the next execution is steered to; false if there is nothing to hunt.
-    pub(super) fn choose(&mut self) -> bool {
+    /// Chooses what the next execution is steered to while so many are pending; false if nothing is hunted.
+    pub(super) fn choose(&mut self, pending: usize) -> bool {
         self.current = None;
-        if self.left == 0 || self.learned < AFTER {
+        if self.left == 0 || self.learned < self.next_at || pending < FEWEST {
             return false;
         }
-        for way in [Way::Last, Way::Together, Way::AtOnce] {
+        for turn in 0..WAYS.len() {
+            let way = WAYS[(self.done as usize + turn) % WAYS.len()];
             while let Some(at) = self.queues[way as usize].pop_front() {
                 let prediction = &self.known[at].prediction;
                 let place = prediction.hold[0].site;
@@ -116,6 +147,10 @@ impl Hunter {
                 self.left -= 1;
                 self.done += 1;
                 self.current = Some(at);
+                self.streak = (self.streak + 1) % IN_A_ROW;
+                if self.streak == 0 {
+                    self.next_at = self.learned + 1;
+                }
                 return true;
             }
         }

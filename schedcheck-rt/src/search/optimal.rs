@@ -68,7 +68,7 @@ pub(super) struct Optimal {
     adopted: Trace,
     length: usize,
     spinners: Vec<(ThreadId, ObjectId)>,
-    pub(super) hunter: Hunter,
+    pub(super) hunter: Box<Hunter>,
     /// What was executed, while executions are steered.
     executed: Executed,
 }
@@ -103,24 +103,24 @@ impl Optimal {
             adopted: Trace::default(),
             length: 0,
             spinners: Vec::new(),
-            hunter: Hunter::new(options.hunts),
+            hunter: Box::new(Hunter::new(options.hunts)),
             executed: Executed::default(),
         }
     }
 
     pub(super) fn next(&mut self, options: &Options) -> Option<Order<'_>> {
-        let may_hunt = self.tree.keeps_all && self.fringe.len() > 0 && self.executed.has(ROOT);
-        if may_hunt && self.hunter.choose() {
+        let may_hunt = self.tree.keeps_all && self.executed.has(ROOT);
+        if may_hunt && self.hunter.choose(self.fringe.len()) {
             self.plan.deltas.clear();
             self.plan.prefix = 0;
-            return Some(Order { plan: &self.plan, guide: Some(self.hunter.guide()) });
+            return Some(Order { plan: &self.plan, guide: Some(self.hunter.guide()), places: true });
         }
         if self.wants_seed(options) {
             self.seeds_run += 1;
             self.seeds.restart(self.length);
             self.plan.deltas.clear();
             self.plan.prefix = 0;
-            return Some(Order { plan: &self.plan, guide: Some(&mut self.seeds) });
+            return Some(Order { plan: &self.plan, guide: Some(&mut self.seeds), places: false });
         }
         let line = self.fringe.pop()?;
         self.systematic = self.systematic.saturating_add(1);
@@ -129,7 +129,7 @@ impl Optimal {
         self.tree.path(line, &mut self.path);
         self.shared = shared_steps(&self.tree, &self.last_path, &self.path);
         self.tree.plan(&self.path, &mut self.plan);
-        Some(Order { plan: &self.plan, guide: None })
+        Some(Order { plan: &self.plan, guide: None, places: self.hunter.is_looking() })
     }
 
     /// Small tests are done before random runs could be of use; in large ones they are a share.
@@ -267,7 +267,10 @@ impl Optimal {
             spinners: &self.spinners,
         };
         let adopted = self.inserter.adopt_steered(&mut self.tree, source, &self.executed, &mut self.order);
-        let Some(adopted) = adopted else { return };
+        let Some(adopted) = adopted else {
+            self.hunter.repeated();
+            return;
+        };
         let mut events = std::mem::take(&mut self.adopted);
         reorder(trace, &self.order, &mut events);
         let line = match adopted {

@@ -62,7 +62,7 @@ impl Use {
 
     /// Whether it only looks.
     pub(super) fn reads(&self) -> bool {
-        matches!(self.mode, Mode::Read | Mode::Await)
+        self.mode == Mode::Read
     }
 }
 
@@ -91,13 +91,14 @@ impl Facts {
     pub(super) fn of(trace: &Trace) -> Facts {
         let mut facts = Facts { epochs: vec![Vec::new()], ..Facts::default() };
         let mut threads: FxHashMap<ThreadId, Walker> = FxHashMap::default();
-        let mut positions = Vec::with_capacity(trace.events.len());
+        // Of each step: its position within its thread, and what its thread knew then.
+        let mut known = Vec::with_capacity(trace.events.len());
         let mut counts: FxHashMap<(ThreadId, u32, ObjectId), u32> = FxHashMap::default();
         for (event, step) in trace.events.iter().zip(0..) {
             let mut walker = threads.remove(&event.thread).unwrap_or_default();
             walker.steps += 1;
-            positions.push(walker.steps);
-            facts.learn_order(trace, event, &mut walker, &positions, &threads);
+            facts.learn_order(trace, event, &mut walker, &known);
+            known.push((walker.steps, walker.epoch));
             if let Some(used) = used(event) {
                 let nth = counts.entry((event.thread, event.site, used.0)).or_default();
                 *nth += 1;
@@ -124,14 +125,7 @@ impl Facts {
 
     /// Edges that hold in whatever schedule: from a spawn to what is spawned, from what is awaited to
     /// what follows. Locks, channels and notifications order this execution only.
-    fn learn_order(
-        &mut self,
-        trace: &Trace,
-        event: &Event,
-        walker: &mut Walker,
-        positions: &[u32],
-        threads: &FxHashMap<ThreadId, Walker>,
-    ) {
+    fn learn_order(&mut self, trace: &Trace, event: &Event, walker: &mut Walker, known: &[(u32, usize)]) {
         if event.enabler == NO_STEP {
             return;
         }
@@ -144,15 +138,12 @@ impl Facts {
         } else if !matches!(event.accesses[0].mode, Mode::None | Mode::Await) {
             return;
         }
+        let (position, epoch) = known[event.enabler as usize];
         let mut clock = self.epochs[walker.epoch].clone();
-        let at = cause.thread.0 as usize;
-        if let Some(theirs) = threads.get(&cause.thread) {
-            let known = &self.epochs[theirs.epoch];
-            clock.resize(clock.len().max(known.len()).max(at + 1), 0);
-            clock.iter_mut().zip(known).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
-        }
-        clock.resize(clock.len().max(at + 1), 0);
-        clock[at] = clock[at].max(positions[event.enabler as usize]);
+        let (theirs, at) = (&self.epochs[epoch], cause.thread.0 as usize);
+        clock.resize(clock.len().max(theirs.len()).max(at + 1), 0);
+        clock.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+        clock[at] = clock[at].max(position);
         self.epochs.push(clock);
         walker.epoch = self.epochs.len() - 1;
     }
@@ -182,11 +173,12 @@ impl Facts {
     }
 }
 
-/// The access of a step that others may notice. Counts of references are left out: their order is
-/// seldom the point, and there are many.
+/// The access of a step that others may notice. Left out are what waits for one certain step, and counts
+/// of references: their order is seldom the point, and there are many.
 fn used(event: &Event) -> Option<(ObjectId, Mode)> {
     let access = event.accesses[0];
-    let seen = !matches!(access.mode, Mode::None | Mode::Mark | Mode::Release | Mode::ReleaseShared);
+    let seen =
+        !matches!(access.mode, Mode::None | Mode::Await | Mode::Mark | Mode::Release | Mode::ReleaseShared);
     (seen && access.object != ObjectId::NONE && access.object.is_stable())
         .then_some((access.object, access.mode))
 }
