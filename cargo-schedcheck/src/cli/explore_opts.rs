@@ -52,6 +52,14 @@ pub struct ExploreOpts {
     /// `schedcheck_rt::name` (repeatable)
     #[arg(long, value_name = "NAME", env = "SCHEDCHECK_VAR", value_delimiter = ',')]
     pub var: Vec<String>,
+    /// Places to come by, one after the other, whoever does: `src/a.rs:10 -> src/b.rs:20`, or names as for `--var`.
+    /// Schedules go there first; what else is needed to get there is found out and told. For the priorities `seq` and
+    /// `distance`
+    #[arg(long, value_name = "PLACES", env = "SCHEDCHECK_SEQ", value_parser = super::sequence::parse_sequence)]
+    pub seq: Option<String>,
+    /// Places that different threads are to be at, at the same time: `q.rs:88 & q.rs:120`
+    #[arg(long, value_name = "PLACES", env = "SCHEDCHECK_REACH", value_parser = super::sequence::parse_meeting, conflicts_with = "seq")]
+    pub reach: Option<String>,
     /// Never preempt inside this crate, module or function, such as `once_cell` (repeatable)
     #[arg(long, value_name = "PATH", env = "SCHEDCHECK_TRUST", value_delimiter = ',')]
     pub trust: Vec<String>,

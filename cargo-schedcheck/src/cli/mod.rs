@@ -4,6 +4,7 @@ pub mod environment;
 pub mod explore_opts;
 pub mod output_opts;
 pub mod priority;
+pub mod sequence;
 
 use std::collections::BTreeMap;
 

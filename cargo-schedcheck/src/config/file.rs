@@ -71,6 +71,9 @@ impl Section {
             seed: self.seed,
             random_runs: self.random_runs,
             hunts: self.hunts,
+            // About a bug at hand, not about a project.
+            seq: None,
+            reach: None,
             levels: self.levels,
             symmetry: self.symmetry,
             leaks: self.leaks,

@@ -69,6 +69,12 @@ impl Human {
         }
     }
 
+    fn notes(&self, finished: &Finished) {
+        for note in &finished.notes {
+            self.terminal.text(&format!("{:>12} note: {note}", ""));
+        }
+    }
+
     fn finished(&self, result: &TestResult) {
         let finished = &result.finished;
         if self.purpose == Purpose::Predict && !result.failed() {
@@ -94,12 +100,14 @@ impl Human {
         if result.failed() {
             let look = Look { width: terminal_width(), everything: self.verbose, styled: true };
             self.terminal.text(&diagnostic::render(result, look));
+            self.notes(finished);
             return self.predictions(finished);
         }
         self.terminal.text(&format!("{:>12} {}", "", covered(finished)));
         for thing in &finished.uncontrolled {
             self.terminal.text(&format!("{:>12} note: not controlled: {thing}", ""));
         }
+        self.notes(finished);
         self.predictions(finished);
     }
 

@@ -92,6 +92,8 @@ enum Body<'a> {
         accesses: &'a [RacyAccess],
         #[serde(skip_serializing_if = "Option::is_none")]
         remedy: Option<&'a str>,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        notes: &'a [String],
     },
     TestStopped {
         package: &'a str,
@@ -181,6 +183,7 @@ impl<W: Write> Sink for JsonLines<W> {
                     coverage: &result.finished.coverage,
                     accesses: &result.finished.accesses,
                     remedy: result.finished.remedy.as_deref(),
+                    notes: &result.finished.notes,
                 }
             }
             Event::TestStopped(id, progress) => Body::TestStopped {

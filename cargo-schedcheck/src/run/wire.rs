@@ -228,6 +228,9 @@ pub struct Finished {
     /// A replay whose decisions were found at other steps than recorded.
     #[serde(default)]
     pub carried_over: bool,
+    /// Remarks for people.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// What was predicted; told before the verdict, one by one.
     #[serde(skip)]
     pub predictions: Vec<Prediction>,
@@ -292,6 +295,7 @@ impl Finished {
             coverage: String::new(),
             diverged: None,
             carried_over: false,
+            notes: Vec::new(),
             predictions: Vec::new(),
         }
     }

@@ -7,11 +7,14 @@ use super::settings::Settings;
 use super::stdio::Channel;
 use crate::exec::outcome::{Divergence, Outcome};
 use crate::exec::{Execution, Test};
+use crate::search::route::{Goal, Route, Wanted};
 use crate::search::shrink::minimise;
 use crate::search::step::{End, Model, Plan, StepIndex, Trace};
 use crate::search::{Options, Search, Stats, priority};
 use crate::wire::json::{self, Object};
 use crate::wire::request::Request;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Executions of an unbounded search for each one of the bounded search beside it.
@@ -45,6 +48,7 @@ struct Run<'a> {
     told_count: u32,
     /// A schedule failed, and what had been predicted of it.
     failed_at: Option<Option<usize>>,
+    route: Option<Rc<RefCell<Route>>>,
 }
 
 impl<'a> Run<'a> {
@@ -60,8 +64,12 @@ impl<'a> Run<'a> {
         if !settings.names.is_empty() {
             options.places = Some(execution.look_for(settings.names.clone()));
             options.scoped = execution.restricts_preemptions();
+            let places = options.places.clone();
+            let route = settings.wanted.zip(places).map(|(wanted, places)| Route::new(wanted, places));
+            options.route = route.map(RefCell::new).map(Rc::new);
         }
         execution.take_over_process();
+        let route = options.route.clone();
         Run {
             settings,
             channel,
@@ -73,6 +81,7 @@ impl<'a> Run<'a> {
             told: Instant::now(),
             told_count: 0,
             failed_at: None,
+            route,
         }
     }
 
@@ -161,7 +170,42 @@ impl<'a> Run<'a> {
             peak_bytes: stats.peak_bytes as u64,
             coverage: self.settings.coverage(complete, stats.bound_done, &self.execution),
             carried_over: false,
+            notes: self.sequence_note().into_iter().collect(),
         }
+    }
+
+    /// What became of the sequence that was asked for.
+    fn sequence_note(&self) -> Option<String> {
+        let route = self.route.as_ref()?.borrow();
+        let (dived, diving) = (self.search.dived(), self.search.diving());
+        let goals = route.goals();
+        let names = goals.iter().map(|&goal| match goal {
+            Goal::Given(number) => self.settings.names.elements[number as usize].to_string(),
+            Goal::Added(place) => self
+                .execution
+                .place(place)
+                .map_or_else(String::new, |(site, _)| format!("{}:{}", site.file(), site.line())),
+        });
+        let names: Vec<String> = names.collect();
+        let dives = format!("{} directed schedule{}", dived.dives, if dived.dives == 1 { "" } else { "s" });
+        let arrived = dived.arrived;
+        if let Wanted::Meeting(_) = route.wanted() {
+            let places = names.join(" & ");
+            return Some(match arrived {
+                0 => format!("no schedule had threads at {places} at the same time ({dives})"),
+                _ => format!("threads were at {places} at the same time in {arrived} of {dives}"),
+            });
+        }
+        let refined = goals.iter().any(|goal| matches!(goal, Goal::Added(_)));
+        let sequence = format!("{}sequence {}", if refined { "refined " } else { "" }, in_a_row(&names));
+        Some(if diving == Some(goals.len()) {
+            format!("this schedule follows the {sequence}")
+        } else if arrived > 0 {
+            format!("the {sequence} was followed in {arrived} of {dives}")
+        } else {
+            let furthest = dived.furthest.max(diving.unwrap_or(0));
+            format!("no schedule came further than place {furthest} of the {sequence} ({dives})")
+        })
     }
 
     /// Executes a failing schedule again in its simplest form, capturing what it prints: a failure
@@ -314,6 +358,15 @@ impl Settings {
         }
         text
     }
+}
+
+/// `a -> b -> b` as `a -> b (2 times)`.
+fn in_a_row(names: &[String]) -> String {
+    let runs = names.chunk_by(|a, b| a == b).map(|run| match run.len() {
+        1 => run[0].clone(),
+        times => format!("{} ({times} times)", run[0]),
+    });
+    runs.collect::<Vec<_>>().join(" -> ")
 }
 
 /// Executions by number of preemptions: done, and known but still to be done.

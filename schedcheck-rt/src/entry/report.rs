@@ -21,6 +21,8 @@ pub(super) struct Figures {
     pub(super) coverage: String,
     /// A replay of a schedule whose steps are not where they were.
     pub(super) carried_over: bool,
+    /// Remarks for people.
+    pub(super) notes: Vec<String>,
 }
 
 impl Figures {
@@ -35,6 +37,7 @@ impl Figures {
             .number("peak_pending", self.peak_pending)
             .number("peak_bytes", self.peak_bytes)
             .text("coverage", &self.coverage)
+            .raw("notes", &json::array(self.notes.iter().map(|note| json::text(note))))
     }
 }
 

@@ -1,10 +1,11 @@
 //! The options of one exploration: the command line over the attribute over the config file.
 
 use super::bad_option;
-use crate::exec::places::Names;
+use crate::exec::places::{Element, Names};
 use crate::exec::{Execution, Test};
 use crate::search::Reduction;
 use crate::search::priority;
+use crate::search::route::Wanted;
 use crate::search::step::Budget;
 use crate::wire::request::{BadRequest, Request};
 use std::time::Duration;
@@ -36,6 +37,8 @@ pub(super) struct Settings {
     pub(super) expect: Option<String>,
     /// Targets of `method` and `var`, trusted code, code to focus on.
     pub(super) names: Names,
+    /// Where executions are to go first: places of `names`.
+    pub(super) wanted: Option<Wanted>,
     /// Look for data races on plain memory.
     pub(super) races: bool,
     /// Every thread of the test on a thread of the system of its own.
@@ -61,6 +64,7 @@ impl Default for Settings {
             budget: Budget::default(),
             expect: None,
             names: Names::default(),
+            wanted: None,
             races: false,
             os_threads: false,
         }
@@ -144,6 +148,14 @@ impl Settings {
             "expect" => self.expect = Some(value.to_owned()),
             "os-threads" => self.os_threads = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "races" => self.races = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
+            "seq" => {
+                self.names.elements = value.split("->").map(Element::parse).collect();
+                self.wanted = Some(Wanted::Sequence(self.names.elements.len() as u32));
+            }
+            "reach" => {
+                self.names.elements = value.split('&').map(Element::parse).collect();
+                self.wanted = Some(Wanted::Meeting(self.names.elements.len() as u32));
+            }
             "method" | "var" | "trust" | "focus" => {}
             _ => return Err(bad_option(name, value)),
         }

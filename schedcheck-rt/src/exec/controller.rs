@@ -236,12 +236,14 @@ impl World {
         // Threads have no address; their number stands for one.
         let life = self.object_at(usize::from(id.0), ObjectKind::Thread);
         let token = self.object_at(usize::from(id.0), ObjectKind::Token);
+        let op = Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) };
+        let place = self.place_of_start(&op);
         self.threads.push(Thread {
             id,
             life,
             token,
-            op: Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) },
-            place: 0,
+            op,
+            place,
             held: false,
             twin: None,
             ended: false,

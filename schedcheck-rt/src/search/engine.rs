@@ -1,6 +1,7 @@
 //! The search as its caller sees it: ask for an order, execute it, report the trace.
 
 use super::backtrack::Backtrack;
+use super::dive::Dived;
 use super::enumerate::Enumerate;
 use super::hunt::{Hunted, Hunter};
 use super::levels::Levels;
@@ -133,6 +134,9 @@ impl Search {
     /// Takes in the execution of the last order.
     pub fn learn(&mut self, trace: &Trace) -> Learned {
         let options = &mut self.options;
+        if let Some(route) = &options.route {
+            route.borrow_mut().learn(trace);
+        }
         let mut differs_at = None;
         let (signature, blocked) = match &mut self.strategy {
             _ if self.levels.running => (self.levels.learn(trace), false),
@@ -165,6 +169,22 @@ impl Search {
         match &self.strategy {
             Strategy::Optimal(optimal) => Some(&optimal.hunter),
             Strategy::Backtrack(_) | Strategy::Enumerate(_) => None,
+        }
+    }
+
+    /// What became of the sequence that was asked for.
+    pub fn dived(&self) -> Dived {
+        match &self.strategy {
+            Strategy::Optimal(optimal) => optimal.diver.so_far,
+            Strategy::Backtrack(_) | Strategy::Enumerate(_) => Dived::default(),
+        }
+    }
+
+    /// How many places of it the last order, which was not reported, came by.
+    pub fn diving(&self) -> Option<usize> {
+        match &self.strategy {
+            Strategy::Optimal(optimal) if optimal.diver.is_diving() => Some(optimal.diver.furthest_now()),
+            _ => None,
         }
     }
 

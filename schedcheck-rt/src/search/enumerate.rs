@@ -210,7 +210,7 @@ impl Enumerate {
             conservative: false,
             asleep: preempts && self.recorder.asleep(step, choice.thread),
         };
-        let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
+        let rank = rank(options, &candidate);
         self.fringe.push(rank, line);
         self.progress.queue(preemptions);
     }

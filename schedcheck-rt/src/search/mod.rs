@@ -6,6 +6,7 @@
 mod adopt;
 mod backtrack;
 pub mod dependence;
+pub mod dive;
 mod edges;
 pub mod engine;
 mod enumerate;
@@ -24,6 +25,7 @@ mod quick;
 pub mod races;
 mod recorder;
 pub mod rng;
+pub mod route;
 mod seeds;
 mod sequence;
 pub mod shrink;

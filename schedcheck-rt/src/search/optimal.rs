@@ -26,6 +26,7 @@
 //! the others go on to their end.
 
 use super::adopt::{Adopted, Executed};
+use super::dive::Diver;
 use super::engine::Order;
 use super::fringe::Fringe;
 use super::history::History;
@@ -69,6 +70,7 @@ pub(super) struct Optimal {
     length: usize,
     spinners: Vec<(ThreadId, ObjectId)>,
     pub(super) hunter: Box<Hunter>,
+    pub(super) diver: Box<Diver>,
     /// What was executed, while executions are steered.
     executed: Executed,
 }
@@ -76,7 +78,7 @@ pub(super) struct Optimal {
 impl Optimal {
     pub(super) fn new(options: &Options) -> Self {
         let mut tree = Tree::new();
-        tree.keeps_all = options.hunts > 0;
+        tree.keeps_all = options.hunts > 0 || options.route.is_some();
         let mut fringe = Fringe::new();
         fringe.push([0; 4], ROOT);
         let mut progress = Progress::default();
@@ -104,13 +106,19 @@ impl Optimal {
             length: 0,
             spinners: Vec::new(),
             hunter: Box::new(Hunter::new(options.hunts)),
+            diver: Box::new(Diver::new(options.route.clone(), options.seed)),
             executed: Executed::default(),
         }
     }
 
     pub(super) fn next(&mut self, options: &Options) -> Option<Order<'_>> {
-        let may_hunt = self.tree.keeps_all && self.executed.has(ROOT);
-        if may_hunt && self.hunter.choose(self.fringe.len()) {
+        let may_steer = self.tree.keeps_all && self.executed.has(ROOT);
+        if may_steer && self.fringe.len() > 0 && self.diver.choose() {
+            self.plan.deltas.clear();
+            self.plan.prefix = 0;
+            return Some(Order { plan: &self.plan, guide: Some(&mut *self.diver), places: true });
+        }
+        if may_steer && self.hunter.choose(self.fringe.len()) {
             self.plan.deltas.clear();
             self.plan.prefix = 0;
             return Some(Order { plan: &self.plan, guide: Some(self.hunter.guide()), places: true });
@@ -141,7 +149,7 @@ impl Optimal {
     /// Takes in the execution of the plan given out last. If it does not repeat what it should, says
     /// from which step on.
     pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) -> Option<StepIndex> {
-        let steered = self.hunter.current().is_some();
+        let steered = self.diver.is_diving() || self.hunter.current().is_some();
         let Some(line) = self.current.take() else {
             self.last_path.clear();
             if steered {
@@ -206,8 +214,11 @@ impl Optimal {
         if !self.tree.keeps_all {
             return;
         }
-        self.hunter.learn(trace);
-        if !self.hunter.is_active() {
+        if !self.diver.is_diving() {
+            self.hunter.learn(trace);
+        }
+        self.diver.learn(trace);
+        if !self.hunter.is_active() && !self.diver.is_active() {
             self.tree.keeps_all = false;
             self.executed.clear();
         }
@@ -268,7 +279,9 @@ impl Optimal {
         };
         let adopted = self.inserter.adopt_steered(&mut self.tree, source, &self.executed, &mut self.order);
         let Some(adopted) = adopted else {
-            self.hunter.repeated();
+            if !self.diver.is_diving() {
+                self.hunter.repeated();
+            }
             return;
         };
         let mut events = std::mem::take(&mut self.adopted);
@@ -325,7 +338,7 @@ impl Optimal {
                 conservative: reversal.instead_of == NO_STEP || reversal.accesses.iter().any(releases),
                 asleep: false,
             };
-            let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
+            let rank = rank(options, &candidate);
             self.fringe.push(rank, branch.line);
             self.progress.queue(branch.preemptions);
         }

@@ -1,7 +1,9 @@
 //! What the caller may ask of a search.
 
 use super::priority::Priority;
+use super::route::Route;
 use super::step::{Budget, Places};
+use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
@@ -49,6 +51,8 @@ pub struct Options {
     pub scoped: bool,
     /// What `method` and `var` need to know.
     pub places: Option<Rc<dyn Places>>,
+    /// Where executions are to go first; what `seq` and `distance` need to know.
+    pub route: Option<Rc<RefCell<Route>>>,
 }
 
 impl Default for Options {
@@ -67,6 +71,7 @@ impl Default for Options {
             level_after: 1000,
             scoped: false,
             places: None,
+            route: None,
         }
     }
 }

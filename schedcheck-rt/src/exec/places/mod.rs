@@ -9,6 +9,7 @@
 //! A function that the compiler inlined has no frame of its own and is not seen. Tests are built
 //! without optimisation unless the user wants otherwise.
 
+mod elements;
 pub(crate) mod sites;
 mod source;
 mod symbols;
@@ -16,6 +17,7 @@ mod symbols;
 use super::controller::World;
 use crate::model::{Kind, Op, Site};
 use crate::search::step::{ObjectId, Places};
+pub use elements::Element;
 use rustc_hash::{FxHashMap, FxHasher};
 use source::Sources;
 use std::cell::RefCell;
@@ -34,12 +36,15 @@ pub struct Names {
     pub trusted: Vec<String>,
     /// Crates, modules or functions outside of which nothing is to be preempted.
     pub focus: Vec<String>,
+    /// The places of a sequence or a meeting.
+    pub elements: Vec<Element>,
 }
 
 impl Names {
     /// Whether nothing was asked for.
     pub fn is_empty(&self) -> bool {
-        [&self.methods, &self.variables, &self.trusted, &self.focus].iter().all(|list| list.is_empty())
+        let paths = [&self.methods, &self.variables, &self.trusted, &self.focus];
+        paths.iter().all(|list| list.is_empty()) && self.elements.is_empty()
     }
 }
 
@@ -51,6 +56,8 @@ struct Marks {
     calm: bool,
     /// Where it is, and what is done there.
     site: Option<(Site, Kind)>,
+    /// Which of the elements it is, as a set of bits.
+    elements: u64,
 }
 
 /// All places and named objects met so far.
@@ -133,7 +140,12 @@ impl PlaceTable {
         let calm = inside(&self.trusted) || !self.names.focus.is_empty() && !inside(&self.focus);
         let number = met.marks.len() as u32;
         let site = Some((site, op.kind));
-        met.marks.push(Marks { method: inside(&self.methods), variable, calm, site });
+        let mut elements = 0;
+        for (element, number) in self.names.elements.iter().zip(0..u64::BITS) {
+            let is_at = element.is_at(op.site, || met.sources.receiver(op.site));
+            elements |= u64::from(is_at) << number;
+        }
+        met.marks.push(Marks { method: inside(&self.methods), variable, calm, site, elements });
         met.numbers.insert(key, number);
         number
     }
@@ -181,6 +193,21 @@ impl Places for Rc<PlaceTable> {
     fn is_named(&self, object: ObjectId) -> bool {
         self.met.borrow().named.get(object.0 as usize).is_some_and(|named| *named)
     }
+
+    fn is_element(&self, site: u32, number: u32) -> bool {
+        let met = self.met.borrow();
+        met.marks.get(site as usize).is_some_and(|marks| marks.elements >> number & 1 != 0)
+    }
+
+    fn same_line(&self, site: u32, other: u32) -> bool {
+        let line = |number: u32| self.site(number).map(|(site, _)| (site.file(), site.line()));
+        site == other || line(site).is_some() && line(site) == line(other)
+    }
+
+    fn lines_before(&self, site: u32, number: u32) -> Option<u32> {
+        let (site, _) = self.site(site)?;
+        self.names.elements.get(number as usize)?.lines_after(site)
+    }
 }
 
 impl World {
@@ -196,6 +223,13 @@ impl World {
         if places.met.borrow().marks[thread.place as usize].variable {
             places.name_object(op.object);
         }
+    }
+
+    /// Where a thread stands that was started at `op` and has done nothing yet.
+    pub(super) fn place_of_start(&self, op: &Op) -> u32 {
+        let nowhere = Frames { frame: 0, low: 1, base: 0 };
+        let wanted = self.places.as_ref().filter(|places| !places.names.elements.is_empty());
+        wanted.map_or(0, |places| places.number(op, nowhere))
     }
 
     /// A new execution begins.

@@ -17,7 +17,7 @@ mod lock_order;
 #[cfg(test)]
 mod tests;
 
-use super::step::{ObjectId, ThreadId, Trace};
+use super::step::{Access, Event, Mode, ObjectId, ReadsWhen, ThreadId, Trace};
 use facts::Facts;
 
 /// Predictions of one kind and one execution at most.
@@ -82,6 +82,29 @@ impl Prediction {
     pub(super) fn key(&self) -> (Kind, Vec<u32>) {
         (self.kind, self.places.iter().map(|point| point.site).collect())
     }
+}
+
+/// The object that a step changed.
+pub(super) fn changed(event: &Event) -> Option<ObjectId> {
+    let Access { object, mode } = event.accesses[0];
+    (mode == Mode::Write && object != ObjectId::NONE).then_some(object)
+}
+
+/// What threads looked at last before they went on from one of these places to something else: values on
+/// which it may depend whether they come to a place behind. Of the thread that came there last, first.
+pub(super) fn decisive(trace: &Trace, passed: &[u32]) -> Vec<ObjectId> {
+    let mut objects = Vec::new();
+    for (at, event) in trace.events.iter().enumerate().rev().filter(|(_, event)| passed.contains(&event.site))
+    {
+        let own = trace.events[..=at].iter().rev().filter(|earlier| earlier.thread == event.thread);
+        let mut read = own.filter(|earlier| {
+            let looks = matches!(earlier.accesses[0].mode, Mode::Read | Mode::Await);
+            looks || earlier.accesses[0].mode == Mode::Write && earlier.reads_when != ReadsWhen::Never
+        });
+        let object = read.next().map(|earlier| earlier.accesses[0].object);
+        objects.extend(object.filter(|object| !objects.contains(object)));
+    }
+    objects
 }
 
 /// What an execution says about others.
