@@ -27,7 +27,8 @@ fn parse(text: &str, separator: &str, fewest: usize) -> Result<String, String> {
         column += part.chars().count() + separator.len();
     }
     if places.len() < fewest {
-        return Err(format!("column {column}: expected `{separator}` and another place"));
+        let end = text.chars().count() + 1;
+        return Err(format!("column {end}: expected `{separator}` and another place"));
     }
     if places.len() > MOST {
         return Err(format!("{} places are too many; at most {MOST} are possible", places.len()));
@@ -82,6 +83,6 @@ mod tests {
         assert!(error(":7").contains("has no file"));
         assert!(error("a.rs:1 > b").contains("is not the number of a line"));
         assert!(error("what now").contains("` ` belongs into neither"));
-        assert_eq!(parse_meeting("a.rs:1").unwrap_err(), "column 8: expected `&` and another place");
+        assert_eq!(parse_meeting("a.rs:1").unwrap_err(), "column 7: expected `&` and another place");
     }
 }

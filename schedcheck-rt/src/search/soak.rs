@@ -7,8 +7,11 @@ use super::models::toy::{Program, Toy};
 use super::options::{Options, Reduction};
 use super::priority;
 use super::rng::Rng;
-use super::step::{Budget, End, Model, Trace};
+use super::route::{Route, Wanted};
+use super::step::{Budget, End, Model, ObjectId, Places, Plan, Trace};
 use rustc_hash::FxHashSet;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Orders of exploration that are compared.
 pub(crate) const ORDERS: [&str; 7] = ["dfs", "bfs", "pb", "rand:1", "rand:2", "mdpor,pb", "ss,pb,rand:3"];
@@ -44,6 +47,8 @@ pub(crate) struct Found {
     pub(crate) random: u64,
     /// Steered ones.
     pub(crate) hunts: u64,
+    /// Along a sequence.
+    pub(crate) dives: u32,
     pub(crate) classes: FxHashSet<u64>,
     pub(crate) finals: FxHashSet<u64>,
 }
@@ -65,7 +70,8 @@ pub(crate) fn explore(program: &Program, options: Options) -> Found {
         finals.insert(toy.final_state);
     }
     let Stats { executions, traces, diverged, random, hunts, .. } = search.stats();
-    Found { executions: executions - stopped, traces, diverged, stopped, random, hunts, classes, finals }
+    let (executions, dives) = (executions - stopped, search.dived().dives);
+    Found { executions, traces, diverged, stopped, random, hunts, dives, classes, finals }
 }
 
 /// The default options with other priorities.
@@ -214,9 +220,42 @@ pub(crate) struct Hunts {
     pub(crate) hunts: u64,
     /// Executions beyond one per class.
     pub(crate) surplus: u64,
+    /// Executions along a sequence.
+    pub(crate) dives: u64,
 }
 
-/// Compares a search that hunts predictions with brute force: the same classes, whatever comes first.
+/// Places of a toy program, by number.
+struct Elements(Vec<u32>);
+
+impl Places for Elements {
+    fn in_method(&self, _site: u32) -> bool {
+        false
+    }
+
+    fn is_named(&self, _object: ObjectId) -> bool {
+        false
+    }
+
+    fn is_element(&self, site: u32, number: u32) -> bool {
+        self.0[number as usize] == site
+    }
+}
+
+/// A sequence of, or a meeting at, places that the first execution came by.
+fn some_route(program: &Program, seed: u64) -> Route {
+    let mut trace = Trace::default();
+    Toy::new(program.clone()).run(&Plan::default(), None, &mut trace);
+    let mut rng = Rng::new(seed);
+    let sites = (0..2 + rng.below(2))
+        .map(|_| trace.events.get(rng.below(trace.events.len().max(1))).map_or(0, |event| event.site));
+    let places = Elements(sites.collect());
+    let count = places.0.len() as u32;
+    let wanted = if rng.below(3) == 0 { Wanted::Meeting(count) } else { Wanted::Sequence(count) };
+    Route::new(wanted, Rc::new(places))
+}
+
+/// Compares a search that hunts predictions, and one that follows a sequence, with brute force: the same
+/// classes, whatever comes first.
 pub(crate) fn hunting(seed: u64, family: Family, budget: Budget) -> Result<Hunts, String> {
     let program = program(seed, family);
     let mut figures = Hunts::default();
@@ -225,6 +264,10 @@ pub(crate) fn hunting(seed: u64, family: Family, budget: Budget) -> Result<Hunts
     };
     figures.programs = 1;
     for order in ["mdpor,pb", "rand:6"] {
+        let route = Some(Rc::new(RefCell::new(some_route(&program, seed))));
+        let found = explore(&program, Options { budget, route, ..by("seq,distance,pb") });
+        verdict(&truth, &found).map_err(|what| format!("{family:?} {seed} along a sequence: {what}"))?;
+        figures.dives += u64::from(found.dives);
         let found = explore(&program, Options { budget, hunts: 30, ..by(order) });
         verdict(&truth, &found).map_err(|what| format!("{family:?} {seed} hunting, by {order}: {what}"))?;
         figures.executions += found.executions;

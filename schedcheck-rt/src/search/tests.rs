@@ -122,25 +122,22 @@ fn other_reductions_agree_with_brute_force() {
 }
 
 #[test]
-fn hunting_changes_the_order_only() {
-    for budget in [Budget::NONE, Budget::default()] {
+fn steering_changes_the_order_only() {
+    for (budget, seeds) in [(Budget::NONE, 0..50), (Budget::default(), 50..80)] {
         let mut total = Hunts::default();
         for family in FAMILIES {
-            let mut of = Hunts::default();
-            for seed in 0..40 {
+            for seed in seeds.clone() {
                 let more = hunting(seed, family, budget).unwrap();
-                of.programs += more.programs;
-                of.executions += more.executions;
-                of.hunts += more.hunts;
-                of.surplus += more.surplus;
+                total.programs += more.programs;
+                total.executions += more.executions;
+                total.hunts += more.hunts;
+                total.surplus += more.surplus;
+                total.dives += more.dives;
             }
-            eprintln!("{family:?} {of:?}");
-            total.programs += of.programs;
-            total.executions += of.executions;
-            total.hunts += of.hunts;
-            total.surplus += of.surplus;
         }
-        assert!(total.programs > 200 && total.hunts > 100, "{total:?}");
+        assert!(total.programs > 150 && total.hunts > 50 && total.dives > 1000, "{total:?}");
+        // What is hunted in a small program was often seen before: the price is one execution in ten.
+        assert!(budget != Budget::NONE || total.surplus * 10 < total.executions, "{total:?}");
     }
 }
 
