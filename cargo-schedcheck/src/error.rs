@@ -41,6 +41,9 @@ pub enum ExpectedError {
     CargoConfig(String),
     #[error("{0}")]
     NoTests(String),
+    /// Flags that do not go together, or that clap could not judge.
+    #[error("{0}")]
+    Usage(String),
     #[error("{0}")]
     BadSetup(String),
     /// The user pressed Ctrl-C while something was being prepared.
@@ -59,6 +62,7 @@ impl ExpectedError {
         match self {
             Self::BuildFailed | Self::Metadata { .. } => ExitCode::BuildFailed,
             Self::NoTests(_) => ExitCode::NoTests,
+            Self::Usage(_) => ExitCode::Usage,
             Self::Interrupted | Self::DebuggerEnded => ExitCode::Interrupted,
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::Passed,
             Self::Start { .. }

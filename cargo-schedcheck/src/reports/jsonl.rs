@@ -3,7 +3,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::event::TestId;
+use super::event::{Certified, TestId};
 use super::{Event, Sink};
 use crate::regressions::replay::State;
 use crate::run::wire::{Location, Prediction, RacyAccess};
@@ -107,6 +107,12 @@ enum Body<'a> {
         failed: usize,
         incomplete: usize,
         unfinished: usize,
+        /// Where the certificate is, if there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        certificate: Option<&'a str>,
+        /// Why there is none although it was wanted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        no_certificate: Option<&'a str>,
         exit_code: u8,
     },
 }
@@ -198,6 +204,14 @@ impl<W: Write> Sink for JsonLines<W> {
                 failed: summary.failed,
                 incomplete: summary.incomplete,
                 unfinished: summary.unfinished,
+                certificate: match &summary.certificate {
+                    Some(Certified::Yes(path)) => Some(path.as_str()),
+                    _ => None,
+                },
+                no_certificate: match &summary.certificate {
+                    Some(Certified::No(reason)) => Some(reason),
+                    _ => None,
+                },
                 exit_code: summary.exit_code.number(),
             },
         };
@@ -253,6 +267,7 @@ mod tests {
             unfinished: 0,
             elapsed: std::time::Duration::ZERO,
             replay_command: None,
+            certificate: None,
             exit_code: crate::exit_code::ExitCode::Failed,
         };
         assert_eq!(

@@ -30,6 +30,8 @@ pub struct Plan<'a> {
     pub default: Limits,
     /// Nothing is to be searched, only predicted.
     pub only_predict: bool,
+    /// The arguments of that attribute: `bound=2;max_time=10s`.
+    pub attribute: String,
     /// Failures of this test that were kept.
     pub saved: Vec<Saved>,
 }

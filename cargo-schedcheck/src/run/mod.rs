@@ -1,4 +1,5 @@
 //! Builds the tests, explores each in a child of its own, and tells the reports what happens.
+pub mod changes;
 pub mod child;
 pub mod debugger;
 pub mod explore;
@@ -20,6 +21,7 @@ use std::time::Instant;
 use camino::Utf8Path;
 
 use crate::build::TestBinary;
+use crate::certificate::{self, issue::Certifier};
 use crate::cli::explore_opts::Switch;
 use crate::cli::{RunArgs, SelectArgs};
 use crate::error::{ExpectedError, Result};
@@ -27,10 +29,10 @@ use crate::exit_code::ExitCode;
 use crate::regressions::replay::{Replayed, State};
 use crate::regressions::saved::{self, Saved};
 use crate::reports::event::{Regression, RunStarted, Summary, TestId, TestResult};
-use crate::reports::{Event, Reports, Sink, Volume};
+use crate::reports::{Event, Reports, Sink, Volume, trend};
 use explore::{Plan, Sign, Verdict};
 use session::{Discovered, Session};
-use wire::{Outcome, Progress};
+use wire::{ListedTest, Outcome, Progress};
 
 /// What a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,18 +45,29 @@ pub enum Purpose {
 /// `cargo schedcheck run` and `cargo schedcheck predict`.
 pub fn run(args: &RunArgs, purpose: Purpose) -> Result<ExitCode> {
     args.output.check()?;
-    let session = Session::open(&args.cargo, &args.config, &args.explore)?;
-    let binaries = session.build(&args.cargo)?;
-    let discovered = session::discover(&binaries)?;
+    // Whatever goes wrong from here on, no older certificate is taken for that of this run.
+    args.keep.certificate.as_ref().map_or(Ok(()), certificate::make_way)?;
+    let session = Session::start(&args.from, &args.cargo, &args.config, &args.explore)?;
+    let keep = session.settings.keep(&args.keep, session.project.base());
+    keep.check()?;
+    if let Some(path) = &keep.trend {
+        trend::last_rows(path)?;
+    }
+    keep.certificate.as_ref().map_or(Ok(()), certificate::make_way)?;
+    let build = session.build(&args.cargo)?;
+    let discovered = session::discover(&build.binaries)?;
     discovered.mention_skipped(args.cargo.quiet);
     let plans = select(&session, &discovered, &args.select, purpose)?;
+    let certifier = keep.certificate.clone().map(|path| {
+        Certifier::new(path, session.draft(&build, &discovered, &args.cargo), &args.select, &plans)
+    });
     let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
-    let mut reports = Reports::new(&args.output, volume, session.project.root());
+    let mut reports = Reports::new(&args.output, &keep, volume, session.project.root())?;
     let limits = session.settings.general();
     let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
     used.dedup();
     let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false, purpose };
-    explore_all(&session, args, plans, &started, &mut reports)
+    explore_all(&session, args, plans, &started, certifier.transpose()?, &mut reports)
 }
 
 /// The selected tests in the order in which they are started: first those that have failed before.
@@ -76,12 +89,13 @@ fn select<'a>(
             kept.insert(&binary.package_dir, saved);
         }
     }
-    let plan = |(binary, name): (&'a TestBinary, String)| {
-        let default = session.settings.defaults_for(&name);
-        let id = session::id(binary, name);
+    let plan = |(binary, test): (&'a TestBinary, ListedTest)| {
+        let default = session.settings.defaults_for(&test.name);
+        let id = session::id(binary, test.name);
         let saved = kept[&*binary.package_dir].iter().filter(|saved| saved.is_of(&id)).cloned().collect();
+        let (set, attribute) = (session.settings.set.clone(), test.options);
         let only_predict = purpose == Purpose::Predict;
-        Plan { set: session.settings.set.clone(), default, id, binary, only_predict, saved }
+        Plan { set, default, attribute, id, binary, only_predict, saved }
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());
@@ -105,6 +119,7 @@ fn explore_all(
     args: &RunArgs,
     plans: Vec<Plan<'_>>,
     started: &RunStarted,
+    mut certifier: Option<Certifier>,
     sink: &mut dyn Sink,
 ) -> Result<ExitCode> {
     let start = Instant::now();
@@ -130,6 +145,7 @@ fn explore_all(
                 Report::Stopped(id, progress) => sink.event(&Event::TestStopped(&id, &progress)),
                 Report::Finished(result) => {
                     tally.count(&result);
+                    certifier.iter_mut().for_each(|certifier| certifier.note(&result));
                     sink.event(&Event::TestFinished(&result))
                 }
                 Report::Failed(error) => {
@@ -148,7 +164,10 @@ fn explore_all(
         outcome
     });
     outcome?;
-    let summary = tally.summary(started.tests, session, start);
+    let mut summary = tally.summary(started.tests, session, start);
+    if let Some(certifier) = certifier {
+        certifier.conclude(&mut summary);
+    }
     sink.event(&Event::RunFinished(&summary))?;
     Ok(summary.exit_code)
 }
@@ -195,7 +214,7 @@ fn one_test(session: &Session, args: &RunArgs, plan: &Plan<'_>, tell: &dyn Fn(Re
                 finished,
                 pending: 0,
                 replayed: true,
-                replay_command: Some(session::replay_command(&file, &args.cargo)),
+                replay_command: Some(session.replay_command(&file, &args.cargo)),
                 replay: Some(file),
                 source_dirs,
             })));
@@ -257,6 +276,7 @@ impl Tally {
             unfinished: tests - self.passed - self.failed,
             elapsed: start.elapsed(),
             replay_command: self.replay_command,
+            certificate: None,
             exit_code,
         }
     }

@@ -6,7 +6,7 @@ use super::report::{self, Figures};
 use super::settings::Settings;
 use super::stdio::Channel;
 use crate::exec::outcome::{Divergence, Outcome};
-use crate::exec::{Execution, Test};
+use crate::exec::{Execution, Fate, Test};
 use crate::search::route::{Goal, Route, Wanted};
 use crate::search::shrink::minimise;
 use crate::search::step::{End, Model, Plan, StepIndex, Trace};
@@ -49,13 +49,47 @@ struct Run<'a> {
     /// A schedule failed, and what had been predicted of it.
     failed_at: Option<Option<usize>>,
     route: Option<Rc<RefCell<Route>>>,
+    scenario: Scenario,
+}
+
+/// What became of the scenarios of all executions.
+#[derive(Debug, Default)]
+struct Scenario {
+    met: u64,
+    /// Executions that could not meet theirs.
+    discarded: u64,
+}
+
+impl Scenario {
+    fn count(&mut self, fate: Fate) {
+        self.met += u64::from(fate == Fate::Met);
+        self.discarded += u64::from(fate == Fate::Unmet);
+    }
+
+    /// There were scenarios, and none was met.
+    fn is_unmet(&self) -> bool {
+        self.met == 0 && self.discarded > 0
+    }
+
+    /// What it adds to a statement about all schedules.
+    fn restriction(&self) -> String {
+        match (self.met + self.discarded, self.discarded) {
+            (0, _) => String::new(),
+            (_, 0) => " that the scenario allows".to_owned(),
+            (_, discarded) => format!(" that the scenario allows, beside {discarded} that could not meet it"),
+        }
+    }
 }
 
 impl<'a> Run<'a> {
     fn new(test: Test, settings: &'a Settings, request: &Request, channel: &'a Channel) -> Run<'a> {
         let mut execution = Box::new(settings.execution(test));
-        let mut words =
-            Box::new(LastWords { channel, execution: &mut *execution, figures: Figures::default() });
+        let mut words = Box::new(LastWords {
+            channel,
+            execution: &mut *execution,
+            figures: Figures::default(),
+            mute: false,
+        });
         // SAFETY: only the lifetime changes; the process ends with this exploration.
         crash::watch(unsafe {
             std::mem::transmute::<*mut LastWords<'a>, *mut LastWords<'static>>(&mut *words)
@@ -68,6 +102,7 @@ impl<'a> Run<'a> {
             let route = settings.wanted.zip(places).map(|(wanted, places)| Route::new(wanted, places));
             options.route = route.map(RefCell::new).map(Rc::new);
         }
+        options.scoped |= settings.cooperative;
         execution.take_over_process();
         let route = options.route.clone();
         Run {
@@ -82,6 +117,7 @@ impl<'a> Run<'a> {
             told_count: 0,
             failed_at: None,
             route,
+            scenario: Scenario::default(),
         }
     }
 
@@ -110,6 +146,11 @@ impl<'a> Run<'a> {
                     return self.failed(&mut trace);
                 }
                 End::Passed | End::Stopped => {
+                    let fate = self.execution.fate();
+                    self.scenario.count(fate);
+                    if fate == Fate::Met && self.execution.asks_for_one() {
+                        return self.found_one();
+                    }
                     if let Some(step) = self.search.learn(&trace).differs_at {
                         return self.differs(&trace, step);
                     }
@@ -168,7 +209,7 @@ impl<'a> Run<'a> {
             elapsed: self.started.elapsed(),
             peak_pending: stats.peak_pending as u64,
             peak_bytes: stats.peak_bytes as u64,
-            coverage: self.settings.coverage(complete, stats.bound_done, &self.execution),
+            coverage: self.settings.coverage(complete, stats.bound_done, &self.execution, &self.scenario),
             carried_over: false,
             notes: self.sequence_note().into_iter().collect(),
         }
@@ -287,9 +328,22 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The verdict when one execution that meets its scenario is all that was asked for.
+    fn found_one(&self) -> Object {
+        let mut figures = self.figures(true);
+        figures.coverage = "found an execution that meets the scenario".to_owned();
+        report::passed(&figures)
+    }
+
     /// The verdict when nothing failed.
     fn nothing_failed(&self, complete: bool) -> Object {
         let figures = self.figures(complete);
+        if complete
+            && self.scenario.is_unmet()
+            && let Some(unmet) = self.execution.unmet()
+        {
+            return report::unmet_scenario(&figures, unmet);
+        }
         match &self.settings.expect {
             Some(expected) if complete => report::unexpected_pass(&figures, expected),
             _ => report::passed(&figures),
@@ -299,8 +353,12 @@ impl<'a> Run<'a> {
 
 impl Settings {
     fn options(&self) -> Options {
+        let mut priority = priority::parse(&self.priority).expect("checked when it was set");
+        if !self.names.changed.is_empty() {
+            priority::put_changed_first(&mut priority);
+        }
         Options {
-            priority: priority::parse(&self.priority).expect("checked when it was set"),
+            priority,
             bound: self.bound,
             reduction: self.reduction,
             budget: self.budget,
@@ -313,7 +371,13 @@ impl Settings {
     }
 
     /// What a pass means, in a sentence.
-    fn coverage(&self, complete: bool, bound_done: Option<u32>, execution: &Execution) -> String {
+    fn coverage(
+        &self,
+        complete: bool,
+        bound_done: Option<u32>,
+        execution: &Execution,
+        scenario: &Scenario,
+    ) -> String {
         let schedules = match (complete, self.bound, bound_done) {
             (true, None, _) => "all schedules".to_owned(),
             (true, Some(bound), _) => format!("all schedules with at most {}", counted(bound, "preemption")),
@@ -331,7 +395,7 @@ impl Settings {
         if execution.spin_bound_reached() {
             limits.push("a few rounds of loops that count them and wait".to_owned());
         }
-        let scope = self.scope(execution);
+        let scope = scenario.restriction() + &self.scope(execution);
         let unknown = execution.unknown_paths().iter();
         let unknown: String = unknown.map(|path| format!("; no function is called `{path}`")).collect();
         format!("{schedules}{scope} (each with at most {}){unknown}", limits.join(", "))
@@ -346,6 +410,9 @@ impl Settings {
         let mut text = String::new();
         if execution.has_twins() {
             text.push_str(", up to the order of interchangeable threads");
+        }
+        if self.cooperative {
+            text.push_str(", with switches only at labels and where a thread blocks");
         }
         let trusted = quoted(&self.names.trusted);
         if !trusted.is_empty() {

@@ -1,8 +1,8 @@
 //! The `finished` event: verdict, figures, and everything a reader needs to see what happened.
 
-use crate::exec::Execution;
-use crate::exec::outcome::{self, DataRace, Outcome};
+use crate::exec::outcome::{DataRace, Outcome, place};
 use crate::exec::view::{DeltaView, Point, View};
+use crate::exec::{Execution, Unmet};
 use crate::search::hunt::Hunted;
 use crate::wire::json::{self, Object};
 use std::time::Duration;
@@ -54,6 +54,15 @@ pub(super) fn unexpected_pass(figures: &Figures, expected: &str) -> Object {
     figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", "null")
 }
 
+/// The event of an exploration in which no execution met its scenario.
+pub(super) fn unmet_scenario(figures: &Figures, unmet: &Unmet) -> Object {
+    let message =
+        format!("no execution meets the scenario: `{}` cannot be met: {}", unmet.statement, unmet.reason);
+    let event = Object::new().text("event", "finished").text("outcome", "panic").text("message", &message);
+    let place = site(Some(&place(unmet.site)));
+    figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", &place)
+}
+
 /// The event of an execution that is reported. Its trace is the one `execution` still holds.
 pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figures, output: &str) -> Object {
     let view = execution.view();
@@ -93,11 +102,11 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
 /// The event of something that was predicted from executions that passed.
 pub(super) fn prediction(execution: &Execution, hunted: &Hunted, verdict: &str) -> Object {
     let places = hunted.prediction.places.iter().filter_map(|point| {
-        let (place, kind) = execution.place(point.site)?;
+        let (at, kind) = execution.place(point.site)?;
         let object = Object::new()
             .text("thread", &execution.path_of(point.thread))
             .text("op", kind.name())
-            .raw("site", &site(Some(&outcome::place(place))));
+            .raw("site", &site(Some(&place(at))));
         Some(object.finish())
     });
     Object::new()

@@ -5,11 +5,13 @@
 //! every class within the bound (`enumerate.rs`).
 mod adopt;
 mod backtrack;
+pub mod bytes;
 pub mod dependence;
 pub mod dive;
 mod edges;
 pub mod engine;
 mod enumerate;
+mod exchange;
 mod fringe;
 pub mod history;
 pub mod hunt;
@@ -24,17 +26,23 @@ pub mod progress;
 mod quick;
 pub mod races;
 mod recorder;
+pub mod records;
+mod region;
 pub mod rng;
 pub mod route;
 mod seeds;
 mod sequence;
+mod share;
 pub mod shrink;
 pub mod step;
+pub mod together;
 mod tree;
 mod wakeup;
 
 #[cfg(any(test, feature = "soak"))]
 mod models;
+#[cfg(test)]
+mod parted;
 #[cfg(any(test, feature = "soak"))]
 pub mod soak;
 #[cfg(test)]

@@ -236,6 +236,10 @@ impl Places for Elements {
         false
     }
 
+    fn is_changed(&self, _site: u32) -> bool {
+        false
+    }
+
     fn is_element(&self, site: u32, number: u32) -> bool {
         self.0[number as usize] == site
     }

@@ -31,6 +31,11 @@ impl Element {
         }
     }
 
+    /// Whether it is called this.
+    pub(super) fn is_named(&self, label: &str) -> bool {
+        matches!(self, Element::Name(name) if name == label)
+    }
+
     /// How many lines `site` is before it.
     pub(super) fn lines_after(&self, site: Site) -> Option<u32> {
         match self {

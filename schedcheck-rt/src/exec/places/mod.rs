@@ -9,6 +9,7 @@
 //! A function that the compiler inlined has no frame of its own and is not seen. Tests are built
 //! without optimisation unless the user wants otherwise.
 
+mod changed;
 mod elements;
 pub(crate) mod sites;
 mod source;
@@ -17,6 +18,7 @@ mod symbols;
 use super::controller::World;
 use crate::model::{Kind, Op, Site};
 use crate::search::step::{ObjectId, Places};
+pub use changed::ChangedLines;
 pub use elements::Element;
 use rustc_hash::{FxHashMap, FxHasher};
 use source::Sources;
@@ -38,13 +40,16 @@ pub struct Names {
     pub focus: Vec<String>,
     /// The places of a sequence or a meeting.
     pub elements: Vec<Element>,
+    /// Lines for the priority `changed`.
+    pub changed: Vec<ChangedLines>,
 }
 
 impl Names {
     /// Whether nothing was asked for.
     pub fn is_empty(&self) -> bool {
-        let paths = [&self.methods, &self.variables, &self.trusted, &self.focus];
-        paths.iter().all(|list| list.is_empty()) && self.elements.is_empty()
+        let lists = [&self.methods, &self.variables, &self.trusted, &self.focus];
+        let none = lists.iter().all(|list| list.is_empty());
+        none && self.changed.is_empty() && self.elements.is_empty()
     }
 }
 
@@ -53,6 +58,7 @@ impl Names {
 struct Marks {
     method: bool,
     variable: bool,
+    changed: bool,
     calm: bool,
     /// Where it is, and what is done there.
     site: Option<(Site, Kind)>,
@@ -79,6 +85,8 @@ struct Met {
     marks: Vec<Marks>,
     /// By number of the object.
     named: Vec<bool>,
+    /// Labels of a sequence that were passed, by the address of their source location.
+    passed: FxHashMap<usize, String>,
     /// Labelled ranges of addresses in this execution.
     labels: Vec<(usize, usize)>,
     sources: Sources,
@@ -142,10 +150,12 @@ impl PlaceTable {
         let site = Some((site, op.kind));
         let mut elements = 0;
         for (element, number) in self.names.elements.iter().zip(0..u64::BITS) {
-            let is_at = element.is_at(op.site, || met.sources.receiver(op.site));
+            let label = met.passed.get(&std::ptr::from_ref(op.site).addr());
+            let is_at = element.is_at(op.site, || label.cloned().or_else(|| met.sources.receiver(op.site)));
             elements |= u64::from(is_at) << number;
         }
-        met.marks.push(Marks { method: inside(&self.methods), variable, calm, site, elements });
+        let changed = self.names.changed.iter().any(|lines| lines.contain(op.site));
+        met.marks.push(Marks { method: inside(&self.methods), variable, changed, calm, site, elements });
         met.numbers.insert(key, number);
         number
     }
@@ -190,6 +200,10 @@ impl Places for Rc<PlaceTable> {
         self.met.borrow().marks.get(site as usize).is_some_and(|marks| marks.method)
     }
 
+    fn is_changed(&self, site: u32) -> bool {
+        self.met.borrow().marks.get(site as usize).is_some_and(|marks| marks.changed)
+    }
+
     fn is_named(&self, object: ObjectId) -> bool {
         self.met.borrow().named.get(object.0 as usize).is_some_and(|named| *named)
     }
@@ -223,6 +237,17 @@ impl World {
         if places.met.borrow().marks[thread.place as usize].variable {
             places.name_object(op.object);
         }
+    }
+
+    /// Whether a label is a place of the sequence that was asked for.
+    pub(super) fn is_place_of_sequence(&self, label: &str, site: Site) -> bool {
+        let Some(places) = &self.places else { return false };
+        let wanted = places.names.elements.iter().any(|element| element.is_named(label));
+        if wanted {
+            let key = std::ptr::from_ref(site).addr();
+            places.met.borrow_mut().passed.entry(key).or_insert_with(|| label.to_owned());
+        }
+        wanted
     }
 
     /// Where a thread stands that was started at `op` and has done nothing yet.
