@@ -140,6 +140,15 @@ fn four_parts_are_the_whole() {
     }
 }
 
+/// The command and the processes that explore for it; cargo is not among them.
+fn crew(command: u32) -> Vec<u32> {
+    let explores = |process: &u32| {
+        let program = fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
+        *process == command || program.to_string_lossy().contains("/deps/long-")
+    };
+    descendants(command).into_iter().filter(explores).collect()
+}
+
 /// Processes that descend from `root`, itself first.
 fn descendants(root: u32) -> Vec<u32> {
     let parent_of = |process: u32| -> Option<u32> {
@@ -199,7 +208,7 @@ fn a_hundred_kills_lose_nothing() {
             if run.try_wait().unwrap().is_some() {
                 break run.wait_with_output().unwrap();
             }
-            let crew = descendants(run.id());
+            let crew = crew(run.id());
             let whom = dice.below(4) as usize;
             match (whom, crew.len()) {
                 // One that has a share.
