@@ -93,10 +93,18 @@ fn a_certificate_says_what_was_covered_and_belongs_to_its_sources() {
     assert!(reason.contains("nightly::lib tests::counts_in_two_steps"), "{reason}");
     assert!(!project.path.join(FILE).exists());
 
-    let output = run(&project, &["counts_under", "--bound", "1", "--races", "off", "--spurious", "0"]);
-    output.expect_code(0);
+    let args = ["--all-tests", "--certificate", FILE, "counts_under", "--bound", "1", "--races", "off"];
+    let call = project.schedcheck(&[&args[..], &["--spurious", "0"]].concat());
+    call.env("RUSTFLAGS", "--cfg night").run().expect_code(0);
     let text = project.read(FILE);
-    for part in ["guarantee = \"bounded\"", "bound = 1", "races = false", "spurious = 0", "timeouts = 1"] {
+    for part in [
+        "guarantee = \"bounded\"",
+        "bound = 1",
+        "races = false",
+        "spurious = 0",
+        "timeouts = 1",
+        "rustflags = [\"--cfg\", \"night\"]",
+    ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
     let said = verify(&project, 0);

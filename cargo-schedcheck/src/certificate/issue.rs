@@ -19,6 +19,7 @@ const NAMED: usize = 3;
 pub struct Draft {
     pub tool: Tool,
     pub cargo_args: Vec<String>,
+    pub rustflags: Vec<String>,
     pub races: bool,
     pub skipped_crates: Vec<String>,
     pub left_out: Vec<String>,
@@ -96,6 +97,7 @@ impl Certifier {
             tool: draft.tool,
             build: BuiltWith {
                 cargo_args: draft.cargo_args,
+                rustflags: draft.rustflags,
                 memory_accesses: draft.races,
                 skipped_crates: draft.skipped_crates,
                 left_out: draft.left_out,
@@ -219,6 +221,7 @@ mod tests {
         let draft = Draft {
             tool,
             cargo_args: Vec::new(),
+            rustflags: Vec::new(),
             races: true,
             skipped_crates: Vec::new(),
             left_out: Vec::new(),

@@ -72,6 +72,8 @@ impl Tool {
 struct BuiltWith {
     /// Features and profile, as flags of cargo.
     cargo_args: Vec<String>,
+    /// Flags for every crate, from RUSTFLAGS or cargo's configuration.
+    rustflags: Vec<String>,
     /// Whether plain memory accesses were visible.
     memory_accesses: bool,
     /// Crates that kept the real std: nothing in them was under control.
@@ -248,6 +250,7 @@ mod tests {
             },
             build: BuiltWith {
                 cargo_args: Vec::new(),
+                rustflags: Vec::new(),
                 memory_accesses: true,
                 skipped_crates: Vec::new(),
                 left_out: Vec::new(),
