@@ -46,6 +46,9 @@ pub enum ExpectedError {
     Usage(String),
     #[error("{0}")]
     BadSetup(String),
+    /// An argument that clap could not judge.
+    #[error("{0}")]
+    Usage(String),
     /// The user pressed Ctrl-C while something was being prepared.
     #[error("interrupted before any test was explored")]
     Interrupted,

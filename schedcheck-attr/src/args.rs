@@ -39,12 +39,13 @@ const ARGUMENTS: &[(&str, Kind, &str)] = &[
     ("var", Kind::Names, "\"HEAD\""),
     ("trust", Kind::Names, "\"once_cell\""),
     ("focus", Kind::Names, "\"my_crate::queue\""),
+    ("cooperative", Kind::OneOf(&["on", "off"]), "\"on\""),
     ("races", Kind::OneOf(&["on", "off"]), "\"off\""),
     ("expect", Kind::OneOf(OUTCOMES), "\"deadlock\""),
 ];
 
 const OUTCOMES: &[&str] = &["deadlock", "panic", "livelock", "data-race", "misuse", "crash", "leak"];
-const PRIORITIES: &[&str] = &["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "dfs"];
+const PRIORITIES: &[&str] = &["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "changed", "dfs"];
 const TIME_UNITS: &[&str] = &["ms", "s", "m", "h"];
 
 /// One `name = value`.

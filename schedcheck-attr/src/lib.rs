@@ -38,7 +38,7 @@ use proc_macro::TokenStream;
 /// | argument | example | meaning |
 /// |---|---|---|
 /// | `bound` | `2` | only schedules with at most so many preemptions |
-/// | `priority` | `"mdpor,pb"` | the most important first: `pb dpor mdpor ss rand rand:N method var dfs` |
+/// | `priority` | `"mdpor,pb"` | the most important first: `pb dpor mdpor ss rand rand:N method var changed dfs` |
 /// | `reduction` | `"optimal"` | partial-order reduction: `optimal source classic none` |
 /// | `max_time` | `"10s"` | budget of this test: a whole number and `ms`, `s`, `m` or `h` |
 /// | `max_executions` | `1000` | budget of this test, in runs of its body |
@@ -51,6 +51,7 @@ use proc_macro::TokenStream;
 /// | `var` | `"HEAD"` | statics, fields, variables or labels that `var` prefers |
 /// | `trust` | `"once_cell"` | crates, modules or functions that are not preempted inside |
 /// | `focus` | `"my_crate::queue"` | those outside of which nothing is preempted |
+/// | `cooperative` | `"on"` | threads are switched only at labels and where they block |
 /// | `races` | `"off"` | data-race detection on plain memory |
 /// | `expect` | `"deadlock"` | passes if found: `deadlock panic livelock data-race misuse crash leak` |
 ///

@@ -85,6 +85,97 @@ pub fn name<T: ?Sized>(object: &T, label: &str) {
     let _ = (object, label);
 }
 
+/// A point in the code under test at which a [`scenario`](crate::scenario) can stop a thread. With
+/// `--cooperative`, threads are switched only there and where they block. Otherwise, and in a plain
+/// run, nothing happens: the call compiles to nothing.
+///
+/// ```
+/// fn transfer(from: &mut u32, to: &mut u32) {
+///     *from -= 1;
+///     schedcheck_rt::label("in between");
+///     *to += 1;
+/// }
+/// # transfer(&mut 1, &mut 2);
+/// ```
+#[track_caller]
+#[cfg_attr(feature = "engine", inline(never))]
+#[cfg_attr(not(feature = "engine"), inline(always))]
+pub fn label(name: &str) {
+    #[cfg(feature = "engine")]
+    if let Some(active) = active() {
+        active.at_label(name, std::panic::Location::caller());
+    }
+    #[cfg(not(feature = "engine"))]
+    let _ = name;
+}
+
+/// What [`yield_read`] and [`yield_write`] are about: memory, or something that has a name only, such
+/// as a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable {
+    #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "nobody looks at it in a plain run"))]
+    key: u64,
+}
+
+impl Variable {
+    /// Whatever lies here.
+    pub fn at<T: ?Sized>(place: &T) -> Variable {
+        Variable { key: std::ptr::from_ref(place).addr() as u64 }
+    }
+
+    /// Something that the program calls by this name.
+    pub fn named(name: &str) -> Variable {
+        // FNV-1a, out of the range of addresses. Two names that collide are taken for one variable,
+        // which costs executions and nothing else.
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Variable { key: hash >> 16 | 1 << 55 }
+    }
+}
+
+/// A [`label`] before the code reads something that the explorer does not see by itself, such as a file
+/// or memory of a foreign library: the orders of reads and writes of the same variable are explored. In
+/// a plain run nothing happens.
+///
+/// ```
+/// use schedcheck_rt::{Variable, yield_read, yield_write};
+///
+/// fn append(entry: &str) {
+///     yield_read("look", Variable::named("journal"));
+///     let before = std::fs::read_to_string("journal").unwrap_or_default();
+///     yield_write("append", Variable::named("journal"));
+///     # if false {
+///     std::fs::write("journal", before + entry).unwrap();
+///     # }
+/// }
+/// # append("");
+/// ```
+#[track_caller]
+#[cfg_attr(feature = "engine", inline(never))]
+#[cfg_attr(not(feature = "engine"), inline(always))]
+pub fn yield_read(name: &str, variable: Variable) {
+    #[cfg(feature = "engine")]
+    if let Some(active) = active() {
+        active.at_variable(name, Kind::YieldRead, variable.key, std::panic::Location::caller());
+    }
+    #[cfg(not(feature = "engine"))]
+    let _ = (name, variable);
+}
+
+/// A [`label`] before the code writes such a thing; see [`yield_read`].
+#[track_caller]
+#[cfg_attr(feature = "engine", inline(never))]
+#[cfg_attr(not(feature = "engine"), inline(always))]
+pub fn yield_write(name: &str, variable: Variable) {
+    #[cfg(feature = "engine")]
+    if let Some(active) = active() {
+        active.at_variable(name, Kind::YieldWrite, variable.key, std::panic::Location::caller());
+    }
+    #[cfg(not(feature = "engine"))]
+    let _ = (name, variable);
+}
+
 /// Runs `body` in so many threads and waits for all of them. They are interchangeable: of the
 /// schedules that differ only in which of them did what, one is explored (`--symmetry off`: all).
 ///

@@ -5,10 +5,14 @@ pub use schedcheck_attr::schedcheck;
 #[cfg(any(not(schedcheck), feature = "engine"))]
 mod api;
 #[cfg(any(not(schedcheck), feature = "engine"))]
-pub use api::{assume, choose, choose_from, name, symmetric};
+pub mod scenario;
+#[cfg(any(not(schedcheck), feature = "engine"))]
+pub use api::{Variable, assume, choose, choose_from, label, name, symmetric, yield_read, yield_write};
 // Under exploration there is one engine, and the swapped std leads to it.
 #[cfg(all(schedcheck, not(feature = "engine")))]
-pub use std::__schedcheck::{assume, choose, choose_from, name, symmetric};
+pub use std::__schedcheck::{
+    Variable, assume, choose, choose_from, label, name, scenario, symmetric, yield_read, yield_write,
+};
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -69,6 +69,15 @@ pub struct ExploreOpts {
     /// Run every thread of a test on its own OS thread (slower; for debuggers and real thread-locals)
     #[arg(long, env = "SCHEDCHECK_OS_THREADS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub os_threads: bool,
+    /// Switch threads only at labels (`schedcheck_rt::label`) and where they block
+    #[arg(long, env = "SCHEDCHECK_COOPERATIVE", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub cooperative: bool,
+    /// First explore schedules that preempt at lines changed since this git revision
+    #[arg(long, value_name = "REV", env = "SCHEDCHECK_CHANGED_SINCE", conflicts_with = "in_diff")]
+    pub changed_since: Option<String>,
+    /// First explore schedules that preempt at lines changed in this unified diff
+    #[arg(long, value_name = "FILE", env = "SCHEDCHECK_IN_DIFF")]
+    pub in_diff: Option<camino::Utf8PathBuf>,
     /// Tests explored at the same time [default: number of cores]
     #[arg(short = 'j', long = "jobs", value_name = "N", env = "SCHEDCHECK_JOBS")]
     pub jobs: Option<std::num::NonZeroUsize>,

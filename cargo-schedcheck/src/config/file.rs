@@ -56,6 +56,7 @@ pub struct Section {
     pub weak_cas: Option<u32>,
     pub races: Option<Switch>,
     pub os_threads: Option<bool>,
+    pub cooperative: Option<bool>,
     pub method: Vec<String>,
     pub var: Vec<String>,
     pub trusted: Vec<String>,
@@ -91,10 +92,12 @@ impl Section {
             weak_cas: self.weak_cas,
             races: self.races,
             os_threads: self.os_threads,
+            cooperative: self.cooperative,
             method: self.method.clone(),
             var: self.var.clone(),
             trust: self.trusted.clone(),
             focus: self.focus.clone(),
+            changed: Vec::new(),
         }
     }
 }

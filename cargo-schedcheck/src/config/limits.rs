@@ -23,10 +23,13 @@ pub struct Limits {
     pub weak_cas: Option<u32>,
     pub races: Option<Switch>,
     pub os_threads: Option<bool>,
+    pub cooperative: Option<bool>,
     pub method: Vec<String>,
     pub var: Vec<String>,
     pub trust: Vec<String>,
     pub focus: Vec<String>,
+    /// Changed lines, as `file:first-last`.
+    pub changed: Vec<String>,
 }
 
 impl Limits {
@@ -49,10 +52,12 @@ impl Limits {
             weak_cas: Some(1),
             races: Some(Switch::On),
             os_threads: Some(false),
+            cooperative: Some(false),
             method: Vec::new(),
             var: Vec::new(),
             trust: Vec::new(),
             focus: Vec::new(),
+            changed: Vec::new(),
         }
     }
 
@@ -75,10 +80,12 @@ impl Limits {
             weak_cas: opts.weak_cas,
             races: opts.races,
             os_threads: opts.os_threads.then_some(true),
+            cooperative: opts.cooperative.then_some(true),
             method: opts.method.clone(),
             var: opts.var.clone(),
             trust: opts.trust.clone(),
             focus: opts.focus.clone(),
+            changed: Vec::new(),
         }
     }
 
@@ -102,16 +109,19 @@ impl Limits {
             weak_cas: self.weak_cas.or(weaker.weak_cas),
             races: self.races.or(weaker.races),
             os_threads: self.os_threads.or(weaker.os_threads),
+            cooperative: self.cooperative.or(weaker.cooperative),
             method: lists(self.method, weaker.method),
             var: lists(self.var, weaker.var),
             trust: lists(self.trust, weaker.trust),
             focus: lists(self.focus, weaker.focus),
+            changed: lists(self.changed, weaker.changed),
         }
     }
 
     /// As the keys and values of a request.
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
         let number = |value: &dyn ToString| value.to_string();
+        let yes_or_no = |value| if value { "yes" } else { "no" }.to_owned();
         let single = [
             ("priority", self.priority.clone()),
             ("bound", self.bound.map(|v| number(&v))),
@@ -128,11 +138,17 @@ impl Limits {
             ("timeouts", self.timeouts.map(|v| number(&v))),
             ("weak-cas", self.weak_cas.map(|v| number(&v))),
             ("races", self.races.map(word)),
-            ("os-threads", self.os_threads.map(|v| if v { "yes" } else { "no" }.to_owned())),
+            ("os-threads", self.os_threads.map(yes_or_no)),
+            ("cooperative", self.cooperative.map(yes_or_no)),
         ];
         let single = single.into_iter().filter_map(|(key, value)| Some((key, value?)));
-        let lists =
-            [("method", &self.method), ("var", &self.var), ("trust", &self.trust), ("focus", &self.focus)];
+        let lists = [
+            ("method", &self.method),
+            ("var", &self.var),
+            ("trust", &self.trust),
+            ("focus", &self.focus),
+            ("changed", &self.changed),
+        ];
         let names =
             lists.into_iter().flat_map(|(key, list)| list.iter().map(move |name| (key, name.clone())));
         single.chain(names).collect()

@@ -12,7 +12,7 @@ use crate::exit_code::ExitCode;
 use crate::run::session::{Session, discover};
 
 /// Every setting of a search, in the order in which it is shown, and what it means when nobody sets it.
-const KEYS: [(&str, &str); 16] = [
+const KEYS: [(&str, &str); 17] = [
     ("priority", ""),
     ("bound", "no bound: full coverage"),
     ("reduction", ""),
@@ -25,6 +25,7 @@ const KEYS: [(&str, &str); 16] = [
     ("weak-cas", ""),
     ("races", ""),
     ("os-threads", ""),
+    ("cooperative", ""),
     ("method", "none"),
     ("var", "none"),
     ("trusted", "none"),

@@ -1,4 +1,5 @@
 //! Builds the tests, explores each in a child of its own, and tells the reports what happens.
+pub mod changes;
 pub mod child;
 pub mod debugger;
 pub mod explore;

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::changes;
 use super::explore::Plan;
 use super::list::list;
 use super::wire::{Finished, ListedTest};
@@ -43,7 +44,8 @@ impl Session {
         let toolchain = Toolchain::find()?;
         crate::color::choose(cargo.color, toolchain.color);
         let project = Project::load(&toolchain, cargo)?;
-        let settings = Settings::load(project.root(), config, explore)?;
+        let mut settings = Settings::load(project.root(), config, explore)?;
+        settings.set.changed = changes::lines(project.root(), explore)?;
         Ok(Self { project, settings, supply: Supply::Compiler(Box::new(toolchain)) })
     }
 
@@ -66,6 +68,7 @@ impl Session {
         let archive = Archive::open(file, &output_dir)?;
         let project = Project::unpacked(archive.root(), output_dir);
         let mut settings = Settings::load(project.root(), config, explore)?;
+        settings.set.changed = changes::lines(project.root(), explore)?;
         if !archive.manifest.races {
             if settings.general().races != Some(Switch::Off) && !cargo.quiet {
                 say("note: data races are not looked for: the archive was packed without");

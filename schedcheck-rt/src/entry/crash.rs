@@ -15,6 +15,8 @@ pub(super) struct LastWords<'a> {
     pub(super) channel: &'a Channel,
     pub(super) execution: *mut Execution,
     pub(super) figures: Figures,
+    /// Not this process's to speak.
+    pub(super) mute: bool,
 }
 
 static LAST_WORDS: AtomicPtr<LastWords<'static>> = AtomicPtr::new(std::ptr::null_mut());
@@ -55,6 +57,10 @@ extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _context: 
     if !words.is_null() {
         // SAFETY: the process executes nothing else any more: the crashed thread is this one.
         let (words, address) = unsafe { (&mut *words, (*info).si_addr() as usize) };
+        if words.mute {
+            // SAFETY: ends the process without running anything else of it.
+            unsafe { libc::_exit(1) };
+        }
         // SAFETY: as above.
         let execution = unsafe { &mut *words.execution };
         execution.leave_user_code();

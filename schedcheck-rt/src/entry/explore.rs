@@ -6,7 +6,7 @@ use super::report::{self, Figures};
 use super::settings::Settings;
 use super::stdio::Channel;
 use crate::exec::outcome::{Divergence, Outcome};
-use crate::exec::{Execution, Test};
+use crate::exec::{Execution, Fate, Test};
 use crate::search::shrink::minimise;
 use crate::search::step::{End, Model, Plan, StepIndex, Trace};
 use crate::search::{Options, Search, Stats, priority};
@@ -39,6 +39,36 @@ struct Run<'a> {
     started: Instant,
     told: Instant,
     told_count: u32,
+    scenario: Scenario,
+}
+
+/// What became of the scenarios of all executions.
+#[derive(Debug, Default)]
+struct Scenario {
+    met: u64,
+    /// Executions that could not meet theirs.
+    discarded: u64,
+}
+
+impl Scenario {
+    fn count(&mut self, fate: Fate) {
+        self.met += u64::from(fate == Fate::Met);
+        self.discarded += u64::from(fate == Fate::Unmet);
+    }
+
+    /// There were scenarios, and none was met.
+    fn is_unmet(&self) -> bool {
+        self.met == 0 && self.discarded > 0
+    }
+
+    /// What it adds to a statement about all schedules.
+    fn restriction(&self) -> String {
+        match (self.met + self.discarded, self.discarded) {
+            (0, _) => String::new(),
+            (_, 0) => " that the scenario allows".to_owned(),
+            (_, discarded) => format!(" that the scenario allows, beside {discarded} that could not meet it"),
+        }
+    }
 }
 
 impl<'a> Run<'a> {
@@ -55,6 +85,7 @@ impl<'a> Run<'a> {
             options.places = Some(execution.look_for(settings.names.clone()));
             options.scoped = execution.restricts_preemptions();
         }
+        options.scoped |= settings.cooperative;
         execution.take_over_process();
         Run {
             settings,
@@ -66,6 +97,7 @@ impl<'a> Run<'a> {
             started: Instant::now(),
             told: Instant::now(),
             told_count: 0,
+            scenario: Scenario::default(),
         }
     }
 
@@ -91,6 +123,11 @@ impl<'a> Run<'a> {
                     return self.failed(&mut trace);
                 }
                 End::Passed | End::Stopped => {
+                    let fate = self.execution.fate();
+                    self.scenario.count(fate);
+                    if fate == Fate::Met && self.execution.asks_for_one() {
+                        return self.found_one();
+                    }
                     if let Some(step) = self.search.learn(&trace).differs_at {
                         return self.differs(&trace, step);
                     }
@@ -149,7 +186,7 @@ impl<'a> Run<'a> {
             elapsed: self.started.elapsed(),
             peak_pending: stats.peak_pending as u64,
             peak_bytes: stats.peak_bytes as u64,
-            coverage: self.settings.coverage(complete, stats.bound_done, &self.execution),
+            coverage: self.settings.coverage(complete, stats.bound_done, &self.execution, &self.scenario),
             carried_over: false,
         }
     }
@@ -220,9 +257,22 @@ impl<'a> Run<'a> {
         self.report(trace)
     }
 
+    /// The verdict when one execution that meets its scenario is all that was asked for.
+    fn found_one(&self) -> Object {
+        let mut figures = self.figures(true);
+        figures.coverage = "found an execution that meets the scenario".to_owned();
+        report::passed(&figures)
+    }
+
     /// The verdict when nothing failed.
     fn nothing_failed(&self, complete: bool) -> Object {
         let figures = self.figures(complete);
+        if complete
+            && self.scenario.is_unmet()
+            && let Some(unmet) = self.execution.unmet()
+        {
+            return report::unmet_scenario(&figures, unmet);
+        }
         match &self.settings.expect {
             Some(expected) if complete => report::unexpected_pass(&figures, expected),
             _ => report::passed(&figures),
@@ -232,8 +282,12 @@ impl<'a> Run<'a> {
 
 impl Settings {
     fn options(&self) -> Options {
+        let mut priority = priority::parse(&self.priority).expect("checked when it was set");
+        if !self.names.changed.is_empty() {
+            priority::put_changed_first(&mut priority);
+        }
         Options {
-            priority: priority::parse(&self.priority).expect("checked when it was set"),
+            priority,
             bound: self.bound,
             reduction: self.reduction,
             budget: self.budget,
@@ -245,7 +299,13 @@ impl Settings {
     }
 
     /// What a pass means, in a sentence.
-    fn coverage(&self, complete: bool, bound_done: Option<u32>, execution: &Execution) -> String {
+    fn coverage(
+        &self,
+        complete: bool,
+        bound_done: Option<u32>,
+        execution: &Execution,
+        scenario: &Scenario,
+    ) -> String {
         let schedules = match (complete, self.bound, bound_done) {
             (true, None, _) => "all schedules".to_owned(),
             (true, Some(bound), _) => format!("all schedules with at most {}", counted(bound, "preemption")),
@@ -263,7 +323,7 @@ impl Settings {
         if execution.spin_bound_reached() {
             limits.push("a few rounds of loops that count them and wait".to_owned());
         }
-        let scope = self.scope(execution);
+        let scope = scenario.restriction() + &self.scope(execution);
         let unknown = execution.unknown_paths().iter();
         let unknown: String = unknown.map(|path| format!("; no function is called `{path}`")).collect();
         format!("{schedules}{scope} (each with at most {}){unknown}", limits.join(", "))
@@ -278,6 +338,9 @@ impl Settings {
         let mut text = String::new();
         if execution.has_twins() {
             text.push_str(", up to the order of interchangeable threads");
+        }
+        if self.cooperative {
+            text.push_str(", with switches only at labels and where a thread blocks");
         }
         let trusted = quoted(&self.names.trusted);
         if !trusted.is_empty() {

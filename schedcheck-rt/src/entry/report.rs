@@ -1,8 +1,8 @@
 //! The `finished` event: verdict, figures, and everything a reader needs to see what happened.
 
-use crate::exec::Execution;
-use crate::exec::outcome::{DataRace, Outcome};
+use crate::exec::outcome::{DataRace, Outcome, place};
 use crate::exec::view::{DeltaView, Point, View};
+use crate::exec::{Execution, Unmet};
 use crate::wire::json::{self, Object};
 use std::time::Duration;
 
@@ -48,6 +48,15 @@ pub(super) fn unexpected_pass(figures: &Figures, expected: &str) -> Object {
     let message = format!("expected to find a {expected}, but every schedule passed");
     let event = Object::new().text("event", "finished").text("outcome", "panic").text("message", &message);
     figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", "null")
+}
+
+/// The event of an exploration in which no execution met its scenario.
+pub(super) fn unmet_scenario(figures: &Figures, unmet: &Unmet) -> Object {
+    let message =
+        format!("no execution meets the scenario: `{}` cannot be met: {}", unmet.statement, unmet.reason);
+    let event = Object::new().text("event", "finished").text("outcome", "panic").text("message", &message);
+    let place = site(Some(&place(unmet.site)));
+    figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", &place)
 }
 
 /// The event of an execution that is reported. Its trace is the one `execution` still holds.

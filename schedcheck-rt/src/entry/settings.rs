@@ -1,7 +1,7 @@
 //! The options of one exploration: the command line over the attribute over the config file.
 
 use super::bad_option;
-use crate::exec::places::Names;
+use crate::exec::places::{ChangedLines, Names};
 use crate::exec::{Execution, Test};
 use crate::search::Reduction;
 use crate::search::priority;
@@ -36,6 +36,8 @@ pub(super) struct Settings {
     pub(super) races: bool,
     /// Every thread of the test on a thread of the system of its own.
     pub(super) os_threads: bool,
+    /// Threads are switched only at labels and where they block.
+    pub(super) cooperative: bool,
 }
 
 impl Default for Settings {
@@ -57,6 +59,7 @@ impl Default for Settings {
             names: Names::default(),
             races: false,
             os_threads: false,
+            cooperative: false,
         }
     }
 }
@@ -67,6 +70,9 @@ impl Settings {
         let mut execution = Execution::new(test, self.max_steps);
         if self.os_threads {
             execution.use_os_threads();
+        }
+        if self.cooperative {
+            execution.cooperate();
         }
         if self.leaks {
             execution.detect_leaks();
@@ -94,7 +100,7 @@ impl Settings {
 
     /// Takes over what one source says. Lists of names replace those of weaker sources.
     fn take(&mut self, source: &[(String, String)]) -> Result<(), BadRequest> {
-        for key in ["method", "var", "trust", "focus"] {
+        for key in ["method", "var", "trust", "focus", "changed"] {
             let values =
                 source.iter().filter(|(name, _)| name == key).flat_map(|(_, value)| value.split(','));
             let values: Vec<String> = values.map(|value| value.trim().to_owned()).collect();
@@ -103,6 +109,12 @@ impl Settings {
                     "method" => self.names.methods = values,
                     "var" => self.names.variables = values,
                     "trust" => self.names.trusted = values,
+                    "changed" => {
+                        let parsed = values.iter().map(|value| {
+                            ChangedLines::parse(value).ok_or_else(|| bad_option("changed", value))
+                        });
+                        self.names.changed = parsed.collect::<Result<_, _>>()?;
+                    }
                     _ => self.names.focus = values,
                 }
             }
@@ -136,7 +148,8 @@ impl Settings {
             "expect" => self.expect = Some(value.to_owned()),
             "os-threads" => self.os_threads = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "races" => self.races = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
-            "method" | "var" | "trust" | "focus" => {}
+            "cooperative" => self.cooperative = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
+            "method" | "var" | "trust" | "focus" | "changed" => {}
             _ => return Err(bad_option(name, value)),
         }
         Ok(())

@@ -13,6 +13,7 @@ use super::image::Image;
 use super::intentions::pending_accesses;
 use super::outcome::{Divergence, Outcome, PanicReport};
 use super::places::PlaceTable;
+use super::script::{Script, without_waking};
 use super::spin::{self, Spin};
 use super::stacks::StackPool;
 use super::switch::{Backend, Exit};
@@ -120,6 +121,10 @@ pub(crate) struct World {
     /// Whether threads that are declared interchangeable are kept in order, and whether there are any.
     pub(crate) symmetry: bool,
     pub(crate) twins: bool,
+    /// The scenario that is going on, if there is one.
+    pub(super) script: Script,
+    /// Threads are switched only at labels and where they block.
+    pub(crate) cooperative: bool,
     /// Where operations stand, if somebody asked.
     pub(crate) places: Option<Rc<PlaceTable>>,
     /// Looks for data races, if it is asked to.
@@ -174,6 +179,8 @@ impl World {
             spin_bound_reached: false,
             symmetry: true,
             twins: false,
+            script: Script::default(),
+            cooperative: false,
             places: None,
             races: None,
             race: None,
@@ -203,6 +210,7 @@ impl World {
         self.next_delta = 0;
         self.gated = 0;
         self.twins = false;
+        self.script.begin();
         self.compared_unclean = false;
         self.prefix = prefix;
         self.guide = guide;
@@ -239,6 +247,8 @@ impl World {
             op: Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) },
             place: 0,
             held: false,
+            directed: false,
+            aside: None,
             twin: None,
             ended: false,
             children: 0,
@@ -315,7 +325,11 @@ impl World {
         if step >= self.max_steps {
             // SAFETY: as in `ask`.
             let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
-            let endless = Outcome::Livelock { steps: self.max_steps };
+            let endless = if self.script.active {
+                self.too_long_for_script()
+            } else {
+                Outcome::Livelock { steps: self.max_steps }
+            };
             self.outcome.get_or_insert(if fair { endless } else { Outcome::Abandoned });
             return false;
         }
@@ -384,6 +398,9 @@ impl World {
         if let Some(slot) = self.earliest_deadline() {
             return Some(DefaultTurn { slot, alt: Alt::TIMEOUT, forced: true });
         }
+        if self.script.active {
+            return self.turn_in_script();
+        }
         // In turn: the others wait for each other too, and one of them may count its rounds.
         let slot =
             (1..=count).map(|offset| (self.current + offset) % count).find(|slot| self.is_gated(*slot))?;
@@ -405,6 +422,8 @@ impl World {
         self.outcome = Some(if self.threads[0].ended {
             // CHESS 2.1: workers waiting for more work when the test is done are no deadlock.
             Outcome::Passed
+        } else if self.script.active {
+            self.end_in_script()
         } else {
             Outcome::Deadlock(deadlock::analyse(self))
         });
@@ -462,7 +481,7 @@ impl World {
             self.views.push(Pending {
                 thread: thread.id,
                 enabled: ready.enabled,
-                costly_alts: ready.costly,
+                costly_alts: if self.is_directed(slot) { without_waking(ready.costly) } else { ready.costly },
                 accesses: if self.twins && self.waits_for_twin(slot) {
                     // What it will do, the twin before it does first.
                     [Access::NONE; 2]
@@ -471,7 +490,7 @@ impl World {
                 },
                 site: thread.place,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
-                held: thread.held,
+                held: thread.held || self.cooperative && thread.op.kind != Kind::Label,
             });
         }
     }
@@ -491,7 +510,8 @@ impl World {
         if self.backend == Backend::OsThreads {
             super::schedcheck_step(step, self.current as u32);
         }
-        let opened = self.pass_gate();
+        // Who may run again in a scenario goes through its gate with what it does then.
+        let opened = if op.kind == Kind::Resume { NO_STEP } else { self.pass_gate() };
         let moment = Moment { thread: id, step, alt: self.alt };
         let mut applied = self.objects.apply(moment, &op);
         if opened != NO_STEP {
@@ -499,6 +519,9 @@ impl World {
         }
         if self.twins {
             applied = self.note_first(op.kind, step, applied);
+        }
+        if self.is_directed(self.current) {
+            applied.costly_alts = without_waking(applied.costly_alts);
         }
         if let Some(races) = &mut self.races {
             races.step(self.current, moment, &op, &applied);

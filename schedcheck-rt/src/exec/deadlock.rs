@@ -11,6 +11,8 @@ pub(crate) fn waits_for(world: &World, slot: Slot) -> Option<Slot> {
         return None;
     }
     match thread.op.kind {
+        // Its director is in charge.
+        Kind::Resume => None,
         Kind::Join => world.threads.iter().position(|other| other.life == thread.op.object),
         _ => {
             let holder = world.objects.holder(thread.op.object)?;

@@ -6,7 +6,15 @@ use crate::search::step::{Access, Mode, ObjectId};
 /// The accesses an operation will make, as far as they are known beforehand.
 pub(super) fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
     let mode = match op.kind {
-        Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose => Mode::None,
+        Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose | Kind::Label => {
+            Mode::None
+        }
+        // Passing the right to run on orders steps, but nobody competes for it.
+        Kind::Transfer | Kind::Regain | Kind::HandBack | Kind::Resume | Kind::Release => Mode::None,
+        // Where it ends the turn of a thread, that is an order, not an access.
+        Kind::End => return [Access::new(op.object, Mode::Write), Access::NONE],
+        Kind::YieldRead => Mode::Read,
+        Kind::YieldWrite => Mode::Write,
         // Being woken is ordered by its enabler alone; giving up is an alternative.
         Kind::CondvarWake | Kind::FutexSleep => Mode::None,
         Kind::Load | Kind::IsFinished => Mode::Read,
@@ -15,7 +23,6 @@ pub(super) fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
         | Kind::ReadModifyWrite
         | Kind::CompareExchange
         | Kind::CompareExchangeWeak
-        | Kind::End
         | Kind::CondvarEnqueue
         | Kind::NotifyOne
         | Kind::NotifyAll

@@ -11,17 +11,20 @@ mod coroutine;
 mod data_race;
 mod deadlock;
 mod debug;
+mod fixed_stack;
 mod futex;
 pub(crate) mod heap;
 mod image;
 mod intentions;
 mod misuse;
+pub(crate) mod names;
 mod os_thread;
 pub mod outcome;
 mod panics;
 mod passing;
 pub mod places;
 mod run;
+pub(crate) mod script;
 pub(crate) mod signal_stack;
 mod spin;
 mod stacks;
@@ -35,6 +38,7 @@ pub(crate) mod view;
 pub use debug::schedcheck_step;
 pub(crate) use futex::EPOCH_NANOSECONDS;
 pub use run::{Execution, Test, TestResult};
+pub use script::{Fate, Unmet};
 
 use crate::model::{Applied, Kind, ObjectKind, Op, Site};
 use crate::search::step::{Alt, ObjectId};
@@ -105,10 +109,16 @@ impl Active {
     }
 
     fn perform_now(&self, op: Op) -> Applied {
+        if self.world().script.counts_steps() && self.world().stops_before(&op) {
+            self.stop_here(op.site);
+        }
         self.world().in_user = false;
         if self.world().announce(op) != Turn::Mine {
             // If the execution is over, this does not return.
             self.suspend();
+            if self.world().threads[self.world().current].aside.is_some() {
+                self.take_up(op);
+            }
         }
         let applied = self.world().execute();
         if self.world().over {

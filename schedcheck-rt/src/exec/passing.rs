@@ -43,6 +43,7 @@ impl World {
             || self.backend == Backend::OsThreads
             || self.keep_needed
             || self.places.is_some()
+            || self.script.counts_steps()
     }
 
     /// It does.

@@ -4,6 +4,7 @@ use super::controller::{Slot, World};
 use super::image::Image;
 use super::outcome::{Outcome, PanicReport};
 use super::places::{Names, PlaceTable};
+use super::script::{Fate, Unmet};
 use super::switch::{Backend, Birth, Carried, Resumed};
 use super::thread_locals::StdWords;
 use super::threads::Body;
@@ -105,6 +106,29 @@ impl Execution {
         self.world.symmetry = false;
     }
 
+    /// What became of the scenario of the last execution.
+    pub fn fate(&self) -> Fate {
+        match self.outcome() {
+            Outcome::Passed | Outcome::Abandoned => self.world.script.fate,
+            _ => Fate::None,
+        }
+    }
+
+    /// Whether one execution that meets its scenario is all that the test asks for.
+    pub fn asks_for_one(&self) -> bool {
+        self.world.script.exists
+    }
+
+    /// Of all executions that did not meet their scenario, what the one lacked that came furthest.
+    pub fn unmet(&self) -> Option<&Unmet> {
+        self.world.script.furthest.as_ref()
+    }
+
+    /// From now on threads are switched only at labels and where they block.
+    pub fn cooperate(&mut self) {
+        self.world.cooperative = true;
+    }
+
     /// Whether the last execution had threads that were treated as interchangeable.
     pub fn has_twins(&self) -> bool {
         self.world.twins
@@ -136,6 +160,10 @@ impl Execution {
     /// How the last execution ended.
     pub fn outcome(&self) -> &Outcome {
         self.world.outcome.as_ref().unwrap_or(&Outcome::Passed)
+    }
+
+    pub(super) fn world_mut(&mut self) -> &mut World {
+        &mut self.world
     }
 
     pub(crate) fn world(&self) -> &World {
@@ -310,9 +338,13 @@ fn started(world: &mut World, slot: Slot, body: Body) -> Carried {
 
 /// What the end of the test body, and panics that nobody heard, make of an execution.
 fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Option<Outcome> {
-    let returned = returned?;
+    // A panic in a scenario ends it, whoever panicked.
+    let (returned, panicked) = match world.script.broken_off {
+        Some(slot) => (None, slot),
+        None => (returned?, 0),
+    };
     match (test.should_panic, returned) {
-        (None, None) => return Some(Outcome::Panicked(panic_of(world, 0))),
+        (None, None) => return Some(Outcome::Panicked(panic_of(world, panicked))),
         (None, Some(Err(message))) => {
             return Some(Outcome::Panicked(PanicReport {
                 thread: ThreadId(0),
@@ -326,7 +358,7 @@ fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Opt
             return Some(Outcome::ExpectationMissed("test did not panic as expected".to_owned()));
         }
         (Some(text), None) => {
-            let report = panic_of(world, 0);
+            let report = panic_of(world, panicked);
             if !report.message.contains(text) {
                 let message =
                     format!("panicked with {:?}, expected a text containing {text:?}", report.message);
@@ -334,6 +366,9 @@ fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Opt
             }
         }
         (None, Some(Ok(()))) => {}
+    }
+    if world.script.broken_off.is_some() {
+        return None;
     }
     let unheard = world.threads.iter().position(|thread| thread.unheard_panic)?;
     Some(Outcome::Panicked(panic_of(world, unheard)))

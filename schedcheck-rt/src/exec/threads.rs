@@ -25,6 +25,10 @@ pub(crate) struct Thread {
     pub(crate) place: u32,
     /// It is not to be preempted before it.
     pub(crate) held: bool,
+    /// It takes part in a scenario.
+    pub(crate) directed: bool,
+    /// What it was blocked at when its scenario had others run; it goes on with that.
+    pub(crate) aside: Option<Op>,
     /// Whether there are others like it.
     pub(crate) twin: Option<Twin>,
     /// It has executed its last operation.
@@ -78,6 +82,15 @@ impl ThreadNames {
             self.parents.push((parent, nth));
             next
         })
+    }
+
+    /// Takes back the numbers from `first` on; whether there were any.
+    pub(crate) fn forget_from(&mut self, first: usize) -> bool {
+        let new = self.parents.split_off(first.min(self.parents.len()));
+        new.iter().for_each(|name| {
+            self.numbers.remove(name);
+        });
+        !new.is_empty()
     }
 
     /// Parent, and position among its children, of each.

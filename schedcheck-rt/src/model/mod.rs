@@ -7,6 +7,7 @@
 //! atomics stay where the program put them.
 
 mod barrier;
+mod baton;
 mod channel;
 mod condvar;
 mod misuse;
@@ -17,6 +18,7 @@ mod park;
 mod rwlock;
 
 pub(crate) use barrier::LEADER;
+pub(crate) use baton::{BLOCKED, NEVER};
 pub(crate) use channel::{
     DISCONNECTED, GAVE_UP, NOT_NOW, PASSED_ON, UNBOUNDED, pending_accesses as channel_accesses,
 };
@@ -168,6 +170,10 @@ pub enum State {
     Barrier(barrier::Barrier),
     /// A channel.
     Channel(channel::Channel),
+    /// The right to run in a scenario.
+    Baton(baton::Baton),
+    /// Something that the program names: what it is like is its own affair.
+    Variable,
     /// A part of another object, which keeps the state.
     Name,
 }
@@ -185,6 +191,8 @@ impl State {
             State::Once(_) => "once",
             State::Barrier(_) => "barrier",
             State::Channel(_) => "channel",
+            State::Baton(_) => "scenario",
+            State::Variable => "variable",
             State::Name => "part",
         }
     }
@@ -217,6 +225,10 @@ pub enum ObjectKind {
         /// The places; `u32::MAX` for any number.
         capacity: u32,
     },
+    /// The right to run in a scenario.
+    Baton,
+    /// Something that the program names.
+    Variable,
     /// A part of another object that is accessed on its own.
     Name,
 }
@@ -235,11 +247,29 @@ impl ObjectKind {
             ObjectKind::Barrier => 8,
             ObjectKind::Channel { .. } => 9,
             ObjectKind::Name => 10,
+            ObjectKind::Baton => 11,
+            ObjectKind::Variable => 12,
         }
     }
 
+    /// The kind of a number, with details that its first use in an execution sets.
+    pub const fn from_code(code: u8) -> Option<ObjectKind> {
+        Some(match code {
+            1 => ObjectKind::Memory,
+            2 => ObjectKind::Mutex,
+            3 => ObjectKind::Condvar,
+            4 => ObjectKind::Thread,
+            5 => ObjectKind::Token,
+            6 => ObjectKind::RwLock,
+            7 => ObjectKind::Once { complete: false },
+            8 => ObjectKind::Barrier,
+            9 => ObjectKind::Channel { capacity: u32::MAX },
+            _ => return None,
+        })
+    }
+
     /// How many parts that are accessed on their own follow the object.
-    const fn parts(self) -> u32 {
+    pub const fn parts(self) -> u32 {
         match self {
             // A poison flag, or the queue of writers, or "done".
             ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::Once { .. } => 1,
@@ -268,6 +298,8 @@ impl ObjectKind {
             ObjectKind::Once { complete } => State::Once(once::Once::new(complete)),
             ObjectKind::Barrier => State::Barrier(barrier::Barrier::default()),
             ObjectKind::Channel { capacity } => State::Channel(channel::Channel::new(capacity)),
+            ObjectKind::Baton => State::Baton(baton::Baton::default()),
+            ObjectKind::Variable => State::Variable,
             ObjectKind::Name => State::Name,
         }
     }
@@ -330,6 +362,11 @@ impl Objects {
         id
     }
 
+    /// How many numbers were given, parts included.
+    pub fn count(&self) -> u32 {
+        self.states.len() as u32
+    }
+
     /// Puts an object in its first state: its first use in an execution.
     #[inline]
     pub fn renew(&mut self, object: ObjectId, kind: ObjectKind) {
@@ -348,7 +385,7 @@ impl Objects {
             State::Channel(channel) => channel.summary(),
             State::Thread(thread) => thread.summary(),
             State::Token(token) => token.summary(),
-            State::Name => 0,
+            State::Baton(_) | State::Variable | State::Name => 0,
         }
     }
 
@@ -410,6 +447,13 @@ impl Objects {
         match &mut self.states[object.0 as usize] {
             State::Channel(channel) => channel,
             other => unreachable!("{object:?} is {other:?}, not a channel"),
+        }
+    }
+
+    fn baton(&mut self, object: ObjectId) -> &mut baton::Baton {
+        match &mut self.states[object.0 as usize] {
+            State::Baton(baton) => baton,
+            other => unreachable!("{object:?} is {other:?}, not the right to run"),
         }
     }
 
@@ -482,6 +526,7 @@ impl Objects {
             (_, Some(State::Once(once))) => once.ready(op),
             (Kind::BarrierLeave, Some(State::Barrier(barrier))) => barrier.ready(thread),
             (_, Some(State::Channel(channel))) => channel.ready(thread, op),
+            (_, Some(State::Baton(baton))) => baton.ready(thread, op),
             (Kind::CompareExchangeWeak, _) => {
                 Ready { enabled: true, costly: BudgetKinds::NONE.with(BudgetKind::WeakFailure) }
             }
@@ -509,8 +554,13 @@ impl Objects {
             }
         }
         match op.kind {
-            Kind::Begin => Applied::LOCAL.enabled_by(op.arg),
-            Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn => Applied::LOCAL,
+            Kind::Begin if op.object == ObjectId::NONE => Applied::LOCAL.enabled_by(op.arg),
+            Kind::Begin | Kind::Transfer | Kind::Regain | Kind::HandBack | Kind::Resume | Kind::Release => {
+                self.baton(op.object).apply(moment, op)
+            }
+            Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Label => Applied::LOCAL,
+            Kind::YieldRead => Applied::access(op.object, Mode::Read),
+            Kind::YieldWrite => Applied::access(op.object, Mode::Write),
             Kind::Inspect | Kind::Adjust => Applied { accesses: poison_accesses(op), ..Applied::LOCAL },
             Kind::Load => Applied::access(op.object, Mode::Read),
             Kind::Store | Kind::ReadModifyWrite | Kind::CompareExchange => {
@@ -526,7 +576,12 @@ impl Objects {
                 self.condvar(op.object).apply(moment, op)
             }
             Kind::Park | Kind::Unpark => self.token(op.object).apply(moment, op),
-            Kind::End | Kind::Join | Kind::IsFinished => self.thread(op.object).apply(moment, op),
+            Kind::End | Kind::Join | Kind::IsFinished => {
+                if op.kind == Kind::End && op.second != ObjectId::NONE {
+                    self.baton(op.second).ended(moment);
+                }
+                self.thread(op.object).apply(moment, op)
+            }
             Kind::CountUp | Kind::CountDown => Applied::access(op.object, Mode::Mark),
             Kind::FutexWait => {
                 let mut applied = self.condvar(op.object).apply(moment, op);
@@ -580,6 +635,7 @@ impl Objects {
             State::Mutex(mutex) => mutex.owner(),
             State::RwLock(rwlock) => rwlock.holder(),
             State::Once(once) => once.runner(),
+            State::Baton(baton) => baton.holder(),
             _ => None,
         }
     }

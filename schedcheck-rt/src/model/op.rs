@@ -116,6 +116,22 @@ pub enum Kind {
     DropReceiver,
     /// Chooses one of several values.
     Choose,
+    /// Passes a label at which it may be switched.
+    Label,
+    /// Is about to read what the program names.
+    YieldRead,
+    /// Is about to write what the program names.
+    YieldWrite,
+    /// Lets a thread of a scenario run.
+    Transfer,
+    /// Waits until that one has stopped.
+    Regain,
+    /// Stops, as its scenario wants.
+    HandBack,
+    /// Goes on when its scenario says so.
+    Resume,
+    /// Lets all threads of a scenario run.
+    Release,
 }
 
 impl Kind {
@@ -175,6 +191,14 @@ impl Kind {
             Kind::DropSender => "drop_sender",
             Kind::DropReceiver => "drop_receiver",
             Kind::Choose => "choose",
+            Kind::Label => "label",
+            Kind::YieldRead => "yield_read",
+            Kind::YieldWrite => "yield_write",
+            Kind::Transfer => "transfer",
+            Kind::Regain => "regain",
+            Kind::HandBack => "hand_back",
+            Kind::Resume => "resume",
+            Kind::Release => "release",
         }
     }
 
@@ -205,6 +229,8 @@ impl Kind {
                 | Kind::Send
                 | Kind::OfferTaken
                 | Kind::Receive
+                | Kind::Regain
+                | Kind::Resume
         )
     }
 }

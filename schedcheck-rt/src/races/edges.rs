@@ -61,9 +61,19 @@ pub(super) fn apply(clocks: &mut Clocks, thread: usize, op: &Op, moment: Moment,
         }
         Kind::WriteLock => acquire_all(clocks, thread, object),
         Kind::TryWriteLock if applied.result != WOULD_BLOCK => acquire_all(clocks, thread, object),
-        Kind::Unlock | Kind::WriteUnlock | Kind::Downgrade | Kind::End | Kind::OnceFinish => {
+        Kind::Unlock | Kind::WriteUnlock | Kind::Downgrade | Kind::OnceFinish => {
             clocks.publish(thread, object);
         }
+        Kind::End => {
+            clocks.publish(thread, object);
+            if op.second != ObjectId::NONE {
+                clocks.publish(thread, op.second);
+            }
+        }
+        // Whoever directs a scenario may look at what its threads did. They themselves are not ordered by it: without
+        // it they would not be either.
+        Kind::HandBack => clocks.publish(thread, object),
+        Kind::Regain => clocks.acquire(thread, object),
         Kind::ReadUnlock => clocks.publish_more(thread, readers(object)),
         Kind::Unpark => clocks.publish_more(thread, object),
         Kind::Park if moment.alt == Alt::DEFAULT => clocks.acquire(thread, object),

@@ -149,7 +149,8 @@ mod tests {
         writer.hash(0xFEED);
         writer.block(b"xyz");
         let bytes = writer.into_bytes();
-        let read = |bytes| -> Result<(Vec<u64>, [i32; 2], u64, Vec<u8>), Damaged> {
+        type All = (Vec<u64>, [i32; 2], u64, Vec<u8>);
+        let read = |bytes| -> Result<All, Damaged> {
             let mut reader = Reader::new(bytes);
             let numbers = (0..6).map(|_| reader.long()).collect::<Result<_, _>>()?;
             let signed = [reader.signed()?, reader.signed()?];

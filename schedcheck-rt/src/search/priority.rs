@@ -52,11 +52,13 @@ pub enum Priority {
     Method,
     /// `var`: the same for the objects they use.
     Variable,
+    /// `changed`: the same for changed lines.
+    Changed,
     /// A function of one's own.
     Custom(Box<dyn Prioritize>),
 }
 
-const NAMES: &str = "pb, dpor, mdpor, ss, rand, rand:SEED, dfs, bfs, method, var";
+const NAMES: &str = "pb, dpor, mdpor, ss, rand, rand:SEED, dfs, bfs, method, var, changed";
 
 impl fmt::Debug for Priority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,6 +72,7 @@ impl fmt::Debug for Priority {
             Priority::Shallowest => "bfs",
             Priority::Method => "method",
             Priority::Variable => "var",
+            Priority::Changed => "changed",
             Priority::Custom(_) => "custom",
         };
         f.write_str(name)
@@ -112,7 +115,17 @@ fn parse_one(name: &str) -> Result<Priority, String> {
         }
         "method" => plain(Priority::Method),
         "var" => plain(Priority::Variable),
+        "changed" => plain(Priority::Changed),
         _ => Err(format!("unknown priority `{name}`; there are {NAMES}, combined by commas")),
+    }
+}
+
+/// Puts `changed` first unless it is in the list. The last of a full list gives way: whatever the list
+/// says, only the order depends on it.
+pub fn put_changed_first(priorities: &mut Vec<Priority>) {
+    if !priorities.iter().any(|priority| matches!(priority, Priority::Changed)) {
+        priorities.insert(0, Priority::Changed);
+        priorities.truncate(MAX_PRIORITIES);
     }
 }
 
@@ -151,6 +164,9 @@ impl Priority {
             Priority::Variable => involved(candidate, |event| {
                 places.is_some_and(|p| event.accesses.iter().any(|access| p.is_named(access.object)))
             }),
+            Priority::Changed => {
+                involved(candidate, |event| places.is_some_and(|places| places.is_changed(event.site)))
+            }
             Priority::Custom(function) => function.rank(candidate),
         }
     }
@@ -176,6 +192,18 @@ mod tests {
         assert_eq!(names("mdpor,pb"), "[mdpor, pb]");
         assert_eq!(names("rand:7"), "[rand]");
         assert_eq!(names("method, var"), "[method, var]");
+    }
+
+    #[test]
+    fn changed_lines_come_first_unless_they_have_a_place() {
+        let names = |list| {
+            let mut priorities = parse(list).unwrap();
+            put_changed_first(&mut priorities);
+            format!("{priorities:?}")
+        };
+        assert_eq!(names("mdpor,pb"), "[changed, mdpor, pb]");
+        assert_eq!(names("pb,changed"), "[pb, changed]");
+        assert_eq!(names("ss,mdpor,pb,rand"), "[changed, ss, mdpor, pb]");
     }
 
     #[test]

@@ -397,10 +397,12 @@ impl Trace {
     }
 }
 
-/// What `method` and `var` need to know about places in the program.
+/// What `method`, `var` and `changed` need to know about places in the program.
 pub trait Places {
     /// Whether the operation at `site` was called, directly or not, from a function of interest.
     fn in_method(&self, site: u32) -> bool;
+    /// Whether the operation at `site` stands at a line that was changed.
+    fn is_changed(&self, site: u32) -> bool;
     /// Whether the object is one of interest.
     fn is_named(&self, object: ObjectId) -> bool;
 }

@@ -58,7 +58,7 @@ pub(crate) fn explore(body: fn() -> TestResult, options: Options) -> Explored {
     Explored { results, stopped, stats: search.stats() }
 }
 
-fn result_of(execution: &Execution) -> String {
+pub(crate) fn result_of(execution: &Execution) -> String {
     match execution.outcome().word() {
         "passed" => FOUND.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         word => word.to_owned(),

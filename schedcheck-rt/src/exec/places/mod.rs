@@ -9,12 +9,14 @@
 //! A function that the compiler inlined has no frame of its own and is not seen. Tests are built
 //! without optimisation unless the user wants otherwise.
 
+mod changed;
 mod source;
 mod symbols;
 
 use super::controller::World;
 use crate::model::{Op, Site};
 use crate::search::step::{ObjectId, Places};
+pub use changed::ChangedLines;
 use rustc_hash::{FxHashMap, FxHasher};
 use source::Sources;
 use std::cell::RefCell;
@@ -33,12 +35,15 @@ pub struct Names {
     pub trusted: Vec<String>,
     /// Crates, modules or functions outside of which nothing is to be preempted.
     pub focus: Vec<String>,
+    /// Lines for the priority `changed`.
+    pub changed: Vec<ChangedLines>,
 }
 
 impl Names {
     /// Whether nothing was asked for.
     pub fn is_empty(&self) -> bool {
-        [&self.methods, &self.variables, &self.trusted, &self.focus].iter().all(|list| list.is_empty())
+        let lists = [&self.methods, &self.variables, &self.trusted, &self.focus];
+        lists.iter().all(|list| list.is_empty()) && self.changed.is_empty()
     }
 }
 
@@ -47,6 +52,7 @@ impl Names {
 struct Marks {
     method: bool,
     variable: bool,
+    changed: bool,
     calm: bool,
 }
 
@@ -128,7 +134,8 @@ impl PlaceTable {
             && met.sources.receiver(site).is_some_and(|name| self.names.variables.contains(&name));
         let calm = inside(&self.trusted) || !self.names.focus.is_empty() && !inside(&self.focus);
         let number = met.marks.len() as u32;
-        met.marks.push(Marks { method: inside(&self.methods), variable, calm });
+        let changed = self.names.changed.iter().any(|lines| lines.contain(site));
+        met.marks.push(Marks { method: inside(&self.methods), variable, changed, calm });
         met.numbers.insert(key, number);
         number
     }
@@ -166,6 +173,10 @@ impl PlaceTable {
 impl Places for Rc<PlaceTable> {
     fn in_method(&self, site: u32) -> bool {
         self.met.borrow().marks.get(site as usize).is_some_and(|marks| marks.method)
+    }
+
+    fn is_changed(&self, site: u32) -> bool {
+        self.met.borrow().marks.get(site as usize).is_some_and(|marks| marks.changed)
     }
 
     fn is_named(&self, object: ObjectId) -> bool {

@@ -115,7 +115,7 @@ impl Builder {
 ///
 /// # Safety
 /// The execution must not outlive what `f` borrows, or the thread must be joined before.
-pub(super) unsafe fn spawn_controlled<'a, F, T>(name: Option<String>, f: F, site: Site) -> Controlled<T>
+pub(crate) unsafe fn spawn_controlled<'a, F, T>(name: Option<String>, f: F, site: Site) -> Controlled<T>
 where
     F: FnOnce() -> T + 'a,
     T: 'a,
@@ -152,5 +152,6 @@ fn leave(outcome: *mut (), site: Site) {
     active.leave(outcome);
     active.before_end_of_thread();
     let life = active.life_of(active.current());
-    active.perform(Op::new(Kind::End, life, site));
+    let end = Op::new(Kind::End, life, site);
+    active.perform(Op { second: active.own_baton(), ..end });
 }

@@ -12,8 +12,8 @@ use std::panic::Location;
 pub(super) type Outcome<T> = Result<T, Box<dyn Any + Send + 'static>>;
 
 /// A thread under control whose outcome has not been taken.
-pub(super) struct Controlled<T> {
-    pub(super) slot: usize,
+pub(crate) struct Controlled<T> {
+    pub(crate) slot: usize,
     pub(super) thread: Thread,
     pub(super) outcome: PhantomData<T>,
 }

@@ -6,6 +6,7 @@ mod join;
 pub mod local;
 mod scoped;
 
+pub(crate) use builder::spawn_controlled;
 pub use builder::{Builder, spawn};
 pub use handle::{Thread, ThreadId, current};
 pub use join::JoinHandle;

@@ -1,0 +1,164 @@
+//! Random scenarios: every way to reduce finds what executing all schedules finds.
+
+use crate::support::explore::report;
+use crate::{agree, explore_within, options};
+use schedcheck_rt::exec::TestResult;
+use schedcheck_rt::facade::sync::Mutex;
+use schedcheck_rt::facade::sync::atomic::AtomicU32;
+use schedcheck_rt::facade::thread;
+use schedcheck_rt::label;
+use schedcheck_rt::scenario::{self, Actor, Scenario, any, any_point, blocked, end, next, step};
+use schedcheck_rt::search::Reduction;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Mutex as SystemMutex, PoisonError};
+
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Load(usize),
+    Add(usize),
+    /// Takes a lock, passes a label, gives it back.
+    Locked(usize),
+    Label,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Say {
+    /// Lets this thread, or any, run so far.
+    Transfer(Option<usize>, u8),
+    /// Looks at a number.
+    Look(usize),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Program {
+    actors: Vec<Vec<Act>>,
+    others: Vec<Vec<Act>>,
+    script: Vec<Say>,
+}
+
+static PROGRAM: SystemMutex<Option<Program>> = SystemMutex::new(None);
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % limit) as usize
+    }
+
+    fn acts(&mut self, most: u64) -> Vec<Act> {
+        (0..=self.below(most))
+            .map(|_| match self.below(5) {
+                0 => Act::Load(self.below(2)),
+                1 => Act::Add(self.below(2)),
+                2 => Act::Locked(self.below(2)),
+                _ => Act::Label,
+            })
+            .collect()
+    }
+
+    fn program(&mut self) -> Program {
+        let actors = (0..=self.below(3)).map(|_| self.acts(3)).collect::<Vec<_>>();
+        let others = if self.below(3) == 0 { vec![self.acts(2)] } else { Vec::new() };
+        let count = actors.len() as u64;
+        let script = (0..self.below(6)).map(|_| {
+            if self.below(5) == 0 {
+                return Say::Look(self.below(2));
+            }
+            let who = if self.below(2) == 0 { None } else { Some(self.below(count)) };
+            Say::Transfer(who, self.below(6) as u8)
+        });
+        Program { script: script.collect(), actors, others }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    numbers: [AtomicU32; 2],
+    locks: [Mutex<u32>; 2],
+}
+
+impl State {
+    fn act(&self, acts: &[Act]) -> Vec<u32> {
+        acts.iter()
+            .map(|act| match act {
+                Act::Load(at) => self.numbers[*at].load(SeqCst),
+                Act::Add(at) => self.numbers[*at].fetch_add(1, SeqCst),
+                Act::Locked(at) => {
+                    let mut guard = self.locks[*at].lock().unwrap();
+                    *guard += 1;
+                    label("locked");
+                    *guard
+                }
+                Act::Label => {
+                    label("label");
+                    0
+                }
+            })
+            .collect()
+    }
+}
+
+fn say(s: &Scenario<'_, '_>, actors: &[Actor], state: &State, what: Say) -> usize {
+    let who = |actor: Option<usize>| match actor {
+        Some(number) => s.transfer(actors[number]),
+        None => s.transfer(any()),
+    };
+    let chosen = match what {
+        Say::Look(at) => return state.numbers[at].load(SeqCst) as usize,
+        Say::Transfer(actor, 0) => who(actor).until(next()),
+        Say::Transfer(actor, 1) => who(actor).until(any_point()),
+        Say::Transfer(actor, 2) => who(actor).until(end()),
+        Say::Transfer(actor, 3) => who(actor).until(step().count(2)),
+        Say::Transfer(actor, 4) => who(actor).until("locked"),
+        Say::Transfer(actor, _) => who(actor).until(blocked()),
+    };
+    actors.iter().position(|actor| *actor == chosen).unwrap_or(usize::MAX)
+}
+
+fn body() -> TestResult {
+    let program = PROGRAM.lock().unwrap_or_else(PoisonError::into_inner).clone().expect("it was chosen");
+    let state = State::default();
+    let logs: Vec<SystemMutex<Vec<u32>>> =
+        (0..program.actors.len() + program.others.len()).map(|_| SystemMutex::default()).collect();
+    let mut said = Vec::new();
+    thread::scope(|scope| {
+        for (acts, log) in program.others.iter().zip(&logs[program.actors.len()..]) {
+            let state = &state;
+            scope.spawn(move || *log.lock().unwrap() = state.act(acts));
+        }
+        scenario::check(|s| {
+            let names = ["a", "b", "c"];
+            let actors: Vec<Actor> = (program.actors.iter().zip(&logs).zip(names))
+                .map(|((acts, log), name)| s.thread(name, || *log.lock().unwrap() = state.act(acts)))
+                .collect();
+            for what in &program.script {
+                said.push(say(s, &actors, &state, *what));
+            }
+        });
+    });
+    let logs: Vec<Vec<u32>> = logs.into_iter().map(|log| log.into_inner().unwrap()).collect();
+    report((said, logs));
+    Ok(())
+}
+
+/// So many executions of all schedules are still quick.
+const SMALL: u64 = 2_000;
+
+#[test]
+fn every_reduction_finds_what_all_schedules_show() {
+    let mut random = Random(7);
+    let (mut compared, mut met, mut with_others) = (0, 0, 0);
+    while compared < 150 {
+        let program = random.program();
+        *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = Some(program.clone());
+        if explore_within(body, options("dfs", Reduction::None), SMALL).is_none() {
+            continue;
+        }
+        let found = agree(body);
+        compared += 1;
+        met += u32::from(found.met > 0);
+        with_others += u32::from(!program.others.is_empty());
+    }
+    assert!(met > 50 && with_others > 20, "{met} met, {with_others} with others");
+}
