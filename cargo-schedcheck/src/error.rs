@@ -41,14 +41,11 @@ pub enum ExpectedError {
     CargoConfig(String),
     #[error("{0}")]
     NoTests(String),
-    /// Flags that do not go together.
+    /// An argument that clap could not judge, or flags that do not go together.
     #[error("{0}")]
     Usage(String),
     #[error("{0}")]
     BadSetup(String),
-    /// An argument that clap could not judge.
-    #[error("{0}")]
-    Usage(String),
     /// The user pressed Ctrl-C while something was being prepared.
     #[error("interrupted before any test was explored")]
     Interrupted,
