@@ -110,6 +110,18 @@ fn a_certificate_says_what_was_covered_and_belongs_to_its_sources() {
     let said = verify(&project, 0);
     assert!(said.contains("counts_under_a_lock: all schedules with at most 1 preemption\n"), "{said}");
 
+    // Schedules that were left out on request are named.
+    run(&project, &["counts_under", "--cooperative", "--trust", "steps"]).expect_code(0);
+    let text = project.read(FILE);
+    for part in ["guarantee = \"restricted\"", "cooperative = true", "trusted = [\"steps\"]"] {
+        assert!(text.contains(part), "{part} is not in:\n{text}");
+    }
+    let said = verify(&project, 0);
+    assert!(
+        said.contains("all schedules, without preemptions inside `steps`, with switches only at labels"),
+        "{said}"
+    );
+
     // Sources that are older than what was compiled are not compiled again: cargo looks at times only.
     let (path, before) = (project.path.join("src/lib.rs"), project.read("src/lib.rs"));
     let time = fs::metadata(&path).unwrap().modified().unwrap();

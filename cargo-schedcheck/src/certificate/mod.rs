@@ -106,6 +106,8 @@ struct Covered {
     reduction: String,
     /// Whether of interchangeable threads one order was explored.
     symmetry: bool,
+    /// Whether threads were switched at labels only.
+    cooperative: bool,
     /// Code that is not preempted inside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     trusted: Vec<String>,
@@ -125,18 +127,35 @@ enum Guarantee {
     AllSchedules,
     /// It passes in every schedule with at most so many preemptions.
     Bounded,
+    /// It passes in every schedule that the user wants to see: code is trusted, a scenario tells what happens.
+    Restricted,
     /// It is to fail, and fails.
     ExpectedFailure,
+    /// An execution was to be found that meets a scenario, and was.
+    Found,
+}
+
+impl Guarantee {
+    /// What the engine's own words amount to. It knows best what it has left out, and learns new ways to do so: the
+    /// strong guarantees are for words that are known, and for words that are not there is none.
+    fn of(coverage: &str, bound: Option<u32>) -> Option<Self> {
+        let plural = if bound == Some(1) { "" } else { "s" };
+        let bounded = bound.map(|bound| format!("all schedules with at most {bound} preemption{plural}"));
+        match coverage.split_once(" (each with at most ").map(|(schedules, _)| schedules) {
+            Some("all schedules") if bound.is_none() => Some(Self::AllSchedules),
+            Some(schedules) if Some(schedules) == bounded.as_deref() => Some(Self::Bounded),
+            Some(schedules) if schedules.starts_with("all schedules") => Some(Self::Restricted),
+            Some(_) => None,
+            None if coverage.starts_with("found the expected ") => Some(Self::ExpectedFailure),
+            None if coverage.starts_with("found an execution ") => Some(Self::Found),
+            None => None,
+        }
+    }
 }
 
 impl Covered {
-    fn guaranteed(&self) -> String {
-        match (self.guarantee, self.bound) {
-            (Guarantee::ExpectedFailure, _) => "fails as expected".to_owned(),
-            (Guarantee::Bounded, Some(1)) => "all schedules with at most 1 preemption".to_owned(),
-            (Guarantee::Bounded, Some(bound)) => format!("all schedules with at most {bound} preemptions"),
-            (Guarantee::Bounded | Guarantee::AllSchedules, _) => "all schedules".to_owned(),
-        }
+    fn guaranteed(&self) -> &str {
+        self.coverage.split_once(" (each with at most ").map_or(&self.coverage, |(schedules, _)| schedules)
     }
 }
 
@@ -232,6 +251,7 @@ mod tests {
             races: true,
             reduction: "optimal".into(),
             symmetry: true,
+            cooperative: false,
             trusted: vec!["once_cell".into()],
             focus: Vec::new(),
             uncontrolled: vec!["file read at src/lib.rs:3:1".into()],
@@ -258,6 +278,30 @@ mod tests {
             tests: vec![covered],
             source: Sources::read(root, &[root.to_owned()], &[]).unwrap(),
         }
+    }
+
+    #[test]
+    fn only_known_words_are_strong_guarantees() {
+        let limits = "(each with at most 1 spurious wake-up)";
+        let cases = [
+            ("all schedules", None, Some(Guarantee::AllSchedules)),
+            ("all schedules with at most 2 preemptions", Some(2), Some(Guarantee::Bounded)),
+            ("all schedules with at most 1 preemption", Some(1), Some(Guarantee::Bounded)),
+            ("all schedules with at most 1 preemption", Some(2), Some(Guarantee::Restricted)),
+            ("all schedules, without preemptions inside `a`", None, Some(Guarantee::Restricted)),
+            ("all schedules with at most 2 preemptions, and more", Some(2), Some(Guarantee::Restricted)),
+            ("all schedules that the scenario allows", None, Some(Guarantee::Restricted)),
+            ("all schedules", Some(2), Some(Guarantee::Restricted)),
+            ("some schedules", None, None),
+            ("part 1/4 of all schedules", None, None),
+        ];
+        for (schedules, bound, expected) in cases {
+            assert_eq!(Guarantee::of(&format!("{schedules} {limits}"), bound), expected, "{schedules}");
+        }
+        let found = |text: &str| Guarantee::of(text, None);
+        assert_eq!(found("found the expected panic"), Some(Guarantee::ExpectedFailure));
+        assert_eq!(found("found an execution that meets the scenario"), Some(Guarantee::Found));
+        assert_eq!((found(""), found("all schedules")), (None, None));
     }
 
     #[test]

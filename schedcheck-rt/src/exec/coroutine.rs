@@ -1,7 +1,7 @@
 //! Model threads as coroutines: all on the thread of the system that the root runs on.
 
-use super::switch::{Birth, Carrier, Resumed};
 use super::fixed_stack::FixedStack;
+use super::switch::{Birth, Carrier, Resumed};
 use corosensei::{CoroutineResult, Yielder};
 
 type Inner = corosensei::Coroutine<(), (), (), FixedStack>;

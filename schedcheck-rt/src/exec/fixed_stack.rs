@@ -40,7 +40,8 @@ fn map(wanted: usize, flags: libc::c_int) -> Option<usize> {
     }
     let start = mapped as usize;
     // SAFETY: all but the first page of the mapping just made.
-    let opened = unsafe { libc::mprotect((start + GUARD) as *mut _, BYTES, libc::PROT_READ | libc::PROT_WRITE) };
+    let opened =
+        unsafe { libc::mprotect((start + GUARD) as *mut _, BYTES, libc::PROT_READ | libc::PROT_WRITE) };
     (opened == 0).then_some(start)
 }
 

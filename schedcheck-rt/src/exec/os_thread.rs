@@ -10,11 +10,11 @@
 
 use super::baton::{Baton, Given};
 use super::coroutine::{Coroutine, Gangway};
+use super::fixed_stack::FixedStack;
 use super::signal_stack::SignalStack;
 use super::switch::{Birth, Carrier, Resumed};
 use super::thread_locals::{Kept, StdWords};
 use super::{WORLD, controller::World};
-use super::fixed_stack::FixedStack;
 use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 use super::fixed_stack::FixedStack;
 use corosensei::stack::Stack;
 
-
 /// Stacks waiting for their thread, by the thread's number, so that a thread's addresses are the
 /// same in every execution.
 #[derive(Default)]

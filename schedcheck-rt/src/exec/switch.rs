@@ -8,9 +8,9 @@
 //! stack, so that addresses, stack comparison and guard pages are the same, and with them the trace.
 
 use super::coroutine::{Coroutine, Gangway};
+use super::fixed_stack::FixedStack;
 use super::os_thread::{OsThread, Parking};
 use super::thread_locals::StdWords;
-use super::fixed_stack::FixedStack;
 
 /// What the threads of an execution run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
