@@ -118,7 +118,9 @@ fn a_certificate_says_what_was_covered_and_belongs_to_its_sources() {
     }
     let said = verify(&project, 0);
     assert!(
-        said.contains("all schedules, without preemptions inside `steps`, with switches only at labels"),
+        said.contains(
+            "all schedules, with switches only at labels and where a thread blocks, without preemptions"
+        ),
         "{said}"
     );
 
