@@ -23,7 +23,7 @@ fn a_preset_names_the_files_that_a_nightly_run_leaves_behind() {
 
     night(&["counts"], 0);
     let first = rows();
-    assert_eq!(first.len(), 3);
+    assert_eq!(first.len(), 4);
     for row in &first {
         assert_eq!(
             (&row["v"], &row["outcome"], &row["complete"]),
@@ -35,7 +35,7 @@ fn a_preset_names_the_files_that_a_nightly_run_leaves_behind() {
     }
     let page = project.read("out/summary.md");
     for part in [
-        "3 passed (0 incomplete), 0 failed, in ",
+        "4 passed (0 incomplete), 0 failed, in ",
         "\nCertificate: `",
         "| test | verdict | covered | schedules | traces | time | since last time |\n",
         "| nightly::outside counts_from_outside | ✅ complete | all schedules | ",
@@ -50,7 +50,7 @@ fn a_preset_names_the_files_that_a_nightly_run_leaves_behind() {
 
     // The next night: one test has a budget now, one fails, one is as it was.
     night(&["counts_from_outside"], 0);
-    assert_eq!(rows().len(), 4);
+    assert_eq!(rows().len(), 5);
     assert!(
         project.read("out/summary.md").contains(" | traces ±0 %, time "),
         "{}",
@@ -65,7 +65,7 @@ fn a_preset_names_the_files_that_a_nightly_run_leaves_behind() {
     let page = project.read("out/summary.md");
     assert!(page.contains("| ❌ panic | – | 2 | "), "{page}");
     assert!(page.contains("```text\nerror[schedcheck::panic]"), "{page}");
-    assert_eq!(rows().len(), 6);
+    assert_eq!(rows().len(), 7);
     assert!(rows().iter().all(|row| schema.is_valid(row)), "{:?}", rows());
 
     // Flags win over the preset; mistakes are noticed before anything is built.

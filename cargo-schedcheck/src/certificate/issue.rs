@@ -241,7 +241,9 @@ mod tests {
     fn result(plan: &Plan<'_>, change: impl FnOnce(&mut Finished)) -> TestResult {
         let mut finished = Finished::without_child(Outcome::Passed, String::new(), &Progress::default());
         finished.complete = true;
-        finished.coverage = "all schedules (each with at most 1 spurious wake-up)".to_owned();
+        finished.coverage =
+            "all schedules (each with at most 1 spurious wake-up, 1 early time-out, 1 spurious CAS failure)"
+                .to_owned();
         change(&mut finished);
         TestResult {
             id: plan.id.clone(),

@@ -141,10 +141,14 @@ impl Guarantee {
     fn of(coverage: &str, bound: Option<u32>) -> Option<Self> {
         let plural = if bound == Some(1) { "" } else { "s" };
         let bounded = bound.map(|bound| format!("all schedules with at most {bound} preemption{plural}"));
-        match coverage.split_once(" (each with at most ").map(|(schedules, _)| schedules) {
-            Some("all schedules") if bound.is_none() => Some(Self::AllSchedules),
-            Some(schedules) if Some(schedules) == bounded.as_deref() => Some(Self::Bounded),
-            Some(schedules) if schedules.starts_with("all schedules") => Some(Self::Restricted),
+        match coverage.split_once(" (each with at most ") {
+            Some(("all schedules", limits)) if bound.is_none() && are_usual(limits) => {
+                Some(Self::AllSchedules)
+            }
+            Some((schedules, limits)) if Some(schedules) == bounded.as_deref() && are_usual(limits) => {
+                Some(Self::Bounded)
+            }
+            Some((schedules, _)) if schedules.starts_with("all schedules") => Some(Self::Restricted),
             Some(_) => None,
             None if coverage.starts_with("found the expected ") => Some(Self::ExpectedFailure),
             None if coverage.starts_with("found an execution ") => Some(Self::Found),
@@ -153,9 +157,19 @@ impl Guarantee {
     }
 }
 
+/// Whether these are the limits that a certificate has fields for, and no others.
+fn are_usual(limits: &str) -> bool {
+    let usual = ["spurious wake-up", "early time-out", "spurious CAS failure"];
+    let Some(limits) = limits.strip_suffix(')') else { return false };
+    let words = limits.split(", ").map(|limit| limit.split_once(' ').map_or("", |(_, what)| what));
+    words.map(|what| what.trim_end_matches('s')).eq(usual)
+}
+
 impl Covered {
     fn guaranteed(&self) -> &str {
-        self.coverage.split_once(" (each with at most ").map_or(&self.coverage, |(schedules, _)| schedules)
+        // What was left out may stand anywhere in it.
+        let short = self.coverage.split_once(" (each with at most ").map(|(schedules, _)| schedules);
+        short.filter(|_| self.guarantee != Guarantee::Restricted).unwrap_or(&self.coverage)
     }
 }
 
@@ -282,7 +296,7 @@ mod tests {
 
     #[test]
     fn only_known_words_are_strong_guarantees() {
-        let limits = "(each with at most 1 spurious wake-up)";
+        let limits = "(each with at most 1 spurious wake-up, 2 early time-outs, 0 spurious CAS failures)";
         let cases = [
             ("all schedules", None, Some(Guarantee::AllSchedules)),
             ("all schedules with at most 2 preemptions", Some(2), Some(Guarantee::Bounded)),
@@ -297,6 +311,12 @@ mod tests {
         ];
         for (schedules, bound, expected) in cases {
             assert_eq!(Guarantee::of(&format!("{schedules} {limits}"), bound), expected, "{schedules}");
+        }
+        let counted = limits.replace(')', ", a few rounds of loops that count them and wait)");
+        for limits in [counted.as_str(), "(each with at most 1 spurious wake-up)", &format!("{limits}; but")]
+        {
+            let text = format!("all schedules {limits}");
+            assert_eq!(Guarantee::of(&text, None), Some(Guarantee::Restricted), "{text}");
         }
         let found = |text: &str| Guarantee::of(text, None);
         assert_eq!(found("found the expected panic"), Some(Guarantee::ExpectedFailure));
