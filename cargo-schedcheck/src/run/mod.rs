@@ -65,7 +65,7 @@ pub fn run(args: &RunArgs, purpose: Purpose) -> Result<ExitCode> {
     discovered.mention_skipped(args.cargo.quiet);
     let plans = select(&session, &discovered, args, purpose)?;
     let certifier = keep.certificate.clone().map(|path| {
-        Certifier::new(path, session.draft(&build, &discovered, &args.cargo), &args.select, &plans)
+        Certifier::new(path, session.draft(&build, &discovered, &args.cargo)?, &args.select, &plans)
     });
     let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
     let mut reports = Reports::new(&args.output, &keep, volume, session.project.root())?;
