@@ -215,6 +215,7 @@ mod tests {
             only_predict: false,
             checkpoint: "none".into(),
             checkpoint_every: None,
+            max_memory: None,
             resume: None,
             part: None,
         }

@@ -40,6 +40,8 @@ pub struct Plan<'a> {
     pub saved: Vec<Saved>,
     /// Where the state of its search is written.
     pub checkpoint: Utf8PathBuf,
+    /// Bytes that its search may take.
+    pub max_memory: Option<u64>,
     /// How often, if not as usual.
     pub checkpoint_every: Option<Duration>,
     /// The state to go on from.
@@ -94,6 +96,7 @@ pub fn explore(
             .record(&record)
             .checkpoint(&plan.checkpoint)
             .checkpoint_every(plan.checkpoint_every)
+            .max_memory(plan.max_memory)
             .resume(resume.as_deref())
             .part(plan.part)
             .workers(&workers);

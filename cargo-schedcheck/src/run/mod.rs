@@ -110,8 +110,21 @@ fn select<'a>(
         let resume = args.share.resume.then(|| checkpoints.to_resume(&id, part)).flatten();
         let (set, attribute) = (session.settings.set.clone(), test.options);
         let only_predict = purpose == Purpose::Predict;
-        let checkpoint_every = args.share.checkpoint_every;
-        Plan { checkpoint_every, only_predict, set, default, attribute, id, binary, saved, checkpoint, resume, part }
+        let (checkpoint_every, max_memory) = (args.share.checkpoint_every, args.share.max_memory);
+        Plan {
+            checkpoint_every,
+            max_memory,
+            only_predict,
+            set,
+            default,
+            attribute,
+            id,
+            binary,
+            saved,
+            checkpoint,
+            resume,
+            part,
+        }
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());
