@@ -247,6 +247,7 @@ impl World {
             op: Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) },
             place: 0,
             held: false,
+            joined: false,
             directed: false,
             aside: None,
             twin: None,
