@@ -1,7 +1,7 @@
 //! Random scenarios: every way to reduce finds what executing all schedules finds.
 
 use crate::support::explore::report;
-use crate::{agree, explore_within, options};
+use crate::{agree, cooperate, explore_within, options};
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::{Condvar, Mutex};
@@ -9,6 +9,7 @@ use schedcheck_rt::facade::thread;
 use schedcheck_rt::label;
 use schedcheck_rt::scenario::{self, Actor, Scenario, any, any_point, blocked, end, next, step};
 use schedcheck_rt::search::Reduction;
+use schedcheck_rt::search::step::Budget;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Mutex as SystemMutex, PoisonError};
 
@@ -167,6 +168,7 @@ const SMALL: u64 = 2_000;
 
 #[test]
 fn every_reduction_finds_what_all_schedules_show() {
+    let _alone = crate::support::alone();
     // `SCENARIOS=SEED cargo test …` for many more.
     let seed = std::env::var("SCENARIOS").ok().and_then(|seed| seed.parse().ok());
     let programs = if seed.is_some() { 2000 } else { 100 };
@@ -184,4 +186,53 @@ fn every_reduction_finds_what_all_schedules_show() {
         with_others += u32::from(!program.others.is_empty());
     }
     assert!(met > 20 && with_others > 20, "{met} met, {with_others} with others");
+}
+
+/// Tells what the threads of a program saw; they run beside each other, or take turns from label to label.
+fn from_label_to_label(in_scenario: bool) -> TestResult {
+    let program = PROGRAM.lock().unwrap_or_else(PoisonError::into_inner).clone().expect("it was chosen");
+    let state = State::default();
+    let logs: Vec<SystemMutex<Vec<u32>>> = program.actors.iter().map(|_| SystemMutex::default()).collect();
+    let threads = || program.actors.iter().zip(&logs);
+    if in_scenario {
+        scenario::check(|s| {
+            for (acts, log) in threads() {
+                s.thread("thread", || *log.lock().unwrap() = state.act(acts));
+            }
+            while !s.all_ended() {
+                s.transfer(any()).until(next());
+            }
+        });
+    } else {
+        thread::scope(|scope| {
+            for (acts, log) in threads() {
+                scope.spawn(|| *log.lock().unwrap() = state.act(acts));
+            }
+        });
+    }
+    report(logs.into_iter().map(|log| log.into_inner().unwrap()).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[test]
+fn cooperative_threads_do_what_a_scenario_from_label_to_label_does() {
+    let _alone = crate::support::alone();
+    let mut random = Random(11);
+    let (mut compared, mut several) = (0, 0);
+    while compared < 60 {
+        let program = random.program();
+        *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = Some(program.clone());
+        let mut options = options("dfs", Reduction::Optimal);
+        options.budget = Budget::NONE;
+        let turns = || from_label_to_label(true);
+        let Some(turns) = explore_within(turns, options, SMALL) else { continue };
+        let cooperative = cooperate(|| from_label_to_label(false));
+        assert!(
+            turns.results.keys().eq(cooperative.results.keys()),
+            "{program:?}: {turns:?}, {cooperative:?}"
+        );
+        compared += 1;
+        several += u32::from(turns.results.len() > 1);
+    }
+    assert!(several > 10, "{several} with several results");
 }
