@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 #![allow(unreachable_pub, reason = "a binary has no outside: `pub` marks what other modules use")]
 
+mod archive;
 mod build;
+mod certificate;
 mod cli;
 mod color;
 mod config;
@@ -16,6 +18,7 @@ mod regressions;
 mod reports;
 mod run;
 mod suggest;
+mod whole_file;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -82,6 +85,10 @@ fn dispatch(cli: Cli, environment: &BTreeMap<String, String>) -> Result<ExitCode
         Some(Command::Run(args)) => run::run(&args),
         Some(Command::Replay(args)) => regressions::replay::replay(&args),
         Some(Command::List(args)) => list(&args),
+        Some(Command::Split(args)) => run::checkpoints::split(&args),
+        Some(Command::Merge(args)) => run::merge::merge(&args),
+        Some(Command::Archive(args)) => archive::pack::archive(&args),
+        Some(Command::VerifyCertificate(args)) => certificate::verify::verify(&args),
         Some(Command::ShowConfig(args)) => config::show::show(&args, environment),
         Some(Command::Clean(args)) => clean(&args),
         Some(Command::Completions { shell }) => completions(shell),
@@ -90,13 +97,14 @@ fn dispatch(cli: Cli, environment: &BTreeMap<String, String>) -> Result<ExitCode
 
 /// Prints the tests that would be explored.
 fn list(args: &cli::ListArgs) -> Result<ExitCode> {
-    let session = run::session::Session::open(&args.cargo, &args.config, &cli::ExploreOpts::default())?;
-    let binaries = session.build(&args.cargo)?;
-    let discovered = run::session::discover(&binaries)?;
+    let session =
+        run::session::Session::start(&args.from, &args.cargo, &args.config, &cli::ExploreOpts::default())?;
+    let build = session.build(&args.cargo)?;
+    let discovered = run::session::discover(&build.binaries)?;
     discovered.mention_skipped(args.cargo.quiet);
     let mut out = std::io::stdout().lock();
-    for (binary, name) in discovered.selected(&args.select)? {
-        writeln!(out, "{}", run::session::id(binary, name))?;
+    for (binary, test) in discovered.selected(&args.select)? {
+        writeln!(out, "{}", run::session::id(binary, test.name))?;
     }
     out.flush()?;
     Ok(ExitCode::Passed)

@@ -22,7 +22,7 @@ pub struct Output {
 impl Schedcheck {
     /// `cargo schedcheck ARGS` in a directory.
     pub fn new(dir: &Utf8Path, args: &[&str]) -> Self {
-        let mut command = Command::new(binary());
+        let mut command = Command::new(program());
         command.arg("schedcheck").args(args).current_dir(dir);
         scrub(&mut command);
         command.env("SCHEDCHECK_CACHE", cache());
@@ -33,6 +33,14 @@ impl Schedcheck {
     pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {
         self.command.env(name, value);
         self
+    }
+
+    /// Lets it find neither cargo nor rustc.
+    pub fn without_compiler(self) -> Self {
+        let nowhere = "/nonexistent/bin";
+        self.env("PATH", nowhere)
+            .env("CARGO", format!("{nowhere}/cargo"))
+            .env("RUSTC", format!("{nowhere}/rustc"))
     }
 
     /// The process itself, for tests that talk to it while it runs.
@@ -93,9 +101,10 @@ pub fn scrub(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let kept = matches!(&*text, "CARGO_HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "CARGO");
-        let cargo =
-            ["CARGO", "RUST", "SCHEDCHECK_", "GITHUB_", "CLICOLOR"].iter().any(|p| text.starts_with(p));
-        if (cargo && !kept) || matches!(&*text, "CI" | "NO_COLOR" | "COLUMNS") {
+        let cargo = ["CARGO", "RUST", "SCHEDCHECK_", "GITHUB_", "CI_NODE_", "SLURM_", "CLICOLOR"]
+            .iter()
+            .any(|p| text.starts_with(p));
+        if (cargo && !kept) || matches!(&*text, "CI" | "JOB_COMPLETION_INDEX" | "NO_COLOR" | "COLUMNS") {
             command.env_remove(&name);
         }
     }
@@ -103,7 +112,7 @@ pub fn scrub(command: &mut Command) {
 }
 
 /// The command, built once per test process (and from then on found up to date).
-fn binary() -> &'static Utf8Path {
+pub fn program() -> &'static Utf8Path {
     static BINARY: OnceLock<Utf8PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
         let output = Command::new(env!("CARGO"))
@@ -124,12 +133,12 @@ fn binary() -> &'static Utf8Path {
 }
 
 /// Engines are shared by all tests, apart from the user's own.
-fn cache() -> Utf8PathBuf {
+pub fn cache() -> Utf8PathBuf {
     scratch().join("schedcheck-cache")
 }
 
 /// What outlives a test.
 pub fn scratch() -> Utf8PathBuf {
-    let target = binary().parent().and_then(Utf8Path::parent).expect("target/PROFILE/cargo-schedcheck");
+    let target = program().parent().and_then(Utf8Path::parent).expect("target/PROFILE/cargo-schedcheck");
     target.join("tmp")
 }

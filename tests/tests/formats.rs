@@ -192,7 +192,7 @@ fn github_gets_annotations_and_a_summary() {
     let text = fs::read_to_string(&summary).unwrap();
     for part in [
         "1 passed (0 incomplete), 2 failed",
-        "| canned::canned deadlocks | ❌ deadlock | 17 |",
+        "| canned::canned deadlocks | ❌ deadlock | – | 17 | 17 | 0.0 s |",
         "```text\nerror[",
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");

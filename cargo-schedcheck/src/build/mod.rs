@@ -1,14 +1,19 @@
 //! From sources to test binaries: `cargo test --no-run` with this binary as the compiler's wrapper.
+pub mod compiled;
+pub mod dep_info;
+pub mod fingerprint;
 pub mod project;
 pub mod scope;
+pub mod sources;
 pub mod sysroot;
 pub mod toolchain;
 pub mod wrapper;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{Artifact, Message, PackageId, TargetKind};
@@ -17,13 +22,24 @@ use fs_err as fs;
 use crate::cli::CargoOpts;
 use crate::error::{ExpectedError, Result};
 use crate::run::interrupt;
+use compiled::{Compiled, Product};
 use project::Project;
+use sources::Sources;
 use sysroot::Sysroot;
 use toolchain::Toolchain;
 use wrapper::{Instructions, Instrument};
 
 /// How many build directories (of other toolchains, versions, modes) are kept beside the current one.
 const KEPT_BUILDS: usize = 3;
+
+/// The variable that says where dynamic libraries are.
+pub const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
+    "DYLD_FALLBACK_LIBRARY_PATH"
+} else if cfg!(windows) {
+    "PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
 
 /// One test binary and the surroundings `cargo test` would give it.
 #[derive(Debug)]
@@ -37,6 +53,65 @@ pub struct TestBinary {
     pub env: Vec<(String, String)>,
 }
 
+/// What came out of a build, and what went into it.
+#[derive(Debug)]
+pub struct Build {
+    pub binaries: Vec<TestBinary>,
+    /// Crates that keep the real std.
+    pub skip: Vec<String>,
+    /// Whether memory accesses can be seen.
+    pub races: bool,
+    pub origin: Origin,
+}
+
+/// Where test binaries come from.
+#[derive(Debug)]
+pub enum Origin {
+    /// They were built now.
+    Compiled(Compiled),
+    /// They are out of an archive, which knows their sources.
+    Packed(Result<Sources, String>),
+}
+
+impl Build {
+    /// The sources of the binaries, or why they are not certain. A file that changes while it is compiled may have been
+    /// read before or after.
+    pub fn sources(&self, root: &Utf8Path) -> Result<Sources, String> {
+        let compiled = match &self.origin {
+            Origin::Compiled(compiled) => compiled,
+            Origin::Packed(sources) => return sources.clone(),
+        };
+        let read = || {
+            let sources = Sources::read(root, &self.package_dirs(), &self.files_read())?;
+            let changed = sources.changed_since(root, compiled.started)?.map(Utf8Path::to_owned);
+            Ok::<_, ExpectedError>((sources, changed, compiled.doubt()?))
+        };
+        match read() {
+            Ok((sources, None, None)) => Ok(sources),
+            Ok((_, None, Some(doubt))) => Err(doubt),
+            Ok((_, Some(path), _)) => {
+                Err(format!("{path} was changed while the tests were built: run it again"))
+            }
+            Err(error) => Err(format!("the sources cannot be read: {error}")),
+        }
+    }
+
+    /// Folders of the packages that have their sources here.
+    pub fn package_dirs(&self) -> Vec<Utf8PathBuf> {
+        let Origin::Compiled(compiled) = &self.origin else { return Vec::new() };
+        let dirs: BTreeSet<_> = compiled.products.iter().map(|product| product.package_dir.clone()).collect();
+        dirs.into_iter().collect()
+    }
+
+    /// Files that the compiler read for those packages.
+    pub fn files_read(&self) -> Vec<Utf8PathBuf> {
+        match &self.origin {
+            Origin::Compiled(compiled) => compiled.files_read(),
+            Origin::Packed(_) => Vec::new(),
+        }
+    }
+}
+
 /// Builds all selected tests. Cargo's own output goes to stderr unchanged.
 pub fn build(
     toolchain: &Toolchain,
@@ -44,7 +119,8 @@ pub fn build(
     cargo: &CargoOpts,
     skip: &[String],
     races: bool,
-) -> Result<Vec<TestBinary>> {
+) -> Result<Build> {
+    let started = SystemTime::now();
     let sysroot = sysroot::prepare(toolchain, cargo.is_offline(), cargo.quiet)?;
     let instrument = Instrument::wanted(races);
     let mut skip: Vec<String> = project.skipped_crates().chain(skip.iter().cloned()).collect();
@@ -69,20 +145,26 @@ pub fn build(
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let inner = toolchain.rustc_wrapper.clone();
-    Instructions { sysroot: sysroot.dir, instrument, skip, inner }.apply(&mut command)?;
+    Instructions { sysroot: sysroot.dir, instrument, skip: skip.clone(), inner }.apply(&mut command)?;
 
     let mut child =
         command.spawn().map_err(|source| ExpectedError::Start { program: toolchain.cargo_name(), source })?;
     let messages = child.stdout.take().map(BufReader::new);
     let products = interrupt::ends(&mut child, || Products::read(messages))?;
     let status = child.wait()?;
+    // Also of a build that failed: what it has compiled is fresh in the next one.
+    let (root, target) = (project.root().to_owned(), target_dir);
+    let compiled = Compiled { root, target, products: products.local.clone(), started };
+    let noted = compiled.note();
     if interrupt::is_requested() {
         return Err(ExpectedError::Interrupted);
     }
     if !status.success() {
         return Err(ExpectedError::BuildFailed);
     }
-    Ok(products.into_binaries(project, toolchain))
+    noted?;
+    let binaries = products.into_binaries(project, toolchain);
+    Ok(Build { binaries, skip, races, origin: Origin::Compiled(compiled) })
 }
 
 /// Our own directory below the target directory; another one whenever old products would not fit.
@@ -128,6 +210,8 @@ fn remove_old_builds(builds: &Utf8Path, current: &Utf8Path) {
 #[derive(Default)]
 struct Products {
     tests: Vec<Artifact>,
+    /// What was made of packages that have their sources here.
+    local: Vec<Product>,
     /// Binaries that integration tests may start.
     programs: Vec<(PackageId, String, Utf8PathBuf)>,
     out_dirs: BTreeMap<PackageId, Utf8PathBuf>,
@@ -145,11 +229,23 @@ impl Products {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::CompilerArtifact(artifact) => match &artifact.executable {
-                Some(_) if artifact.profile.test => self.tests.push(artifact),
-                Some(path) => self.programs.push((artifact.package_id, artifact.target.name, path.clone())),
-                None => {}
-            },
+            Message::CompilerArtifact(artifact) => {
+                // Other packages come from registries and repositories, which the lock file pins.
+                if artifact.package_id.repr.contains("path+file:") {
+                    self.local.push(Product {
+                        package_dir: folder_of(&artifact.manifest_path).to_owned(),
+                        files: artifact.filenames.clone(),
+                        fresh: artifact.fresh,
+                    });
+                }
+                match &artifact.executable {
+                    Some(_) if artifact.profile.test => self.tests.push(artifact),
+                    Some(path) => {
+                        self.programs.push((artifact.package_id, artifact.target.name, path.clone()));
+                    }
+                    None => {}
+                }
+            }
             Message::BuildScriptExecuted(script) => {
                 let plain = |path: &Utf8PathBuf| {
                     let path = path.as_str();
@@ -168,7 +264,7 @@ impl Products {
             let Some(executable) = artifact.executable.clone() else {
                 continue;
             };
-            let package_dir = artifact.manifest_path.parent().unwrap_or(Utf8Path::new("")).to_owned();
+            let package_dir = folder_of(&artifact.manifest_path).to_owned();
             binaries.push(TestBinary {
                 package: project.package_name(&artifact.package_id),
                 target: target_name(&artifact.target),
@@ -201,21 +297,18 @@ impl Products {
                 env.push((format!("CARGO_BIN_EXE_{name}"), path.to_string()));
             }
         }
-        let variable = if cfg!(target_os = "macos") {
-            "DYLD_FALLBACK_LIBRARY_PATH"
-        } else if cfg!(windows) {
-            "PATH"
-        } else {
-            "LD_LIBRARY_PATH"
-        };
         let deps = executable.parent().map(Utf8Path::to_owned);
-        let before = std::env::var_os(variable).unwrap_or_default();
+        let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
         let paths = self.linked_paths.iter().cloned().chain(deps).map(Utf8PathBuf::into_std_path_buf);
         if let Ok(paths) = std::env::join_paths(paths.chain(std::env::split_paths(&before))) {
-            env.push((variable.to_owned(), paths.to_string_lossy().into_owned()));
+            env.push((LIBRARY_PATH.to_owned(), paths.to_string_lossy().into_owned()));
         }
         env
     }
+}
+
+fn folder_of(manifest: &Utf8Path) -> &Utf8Path {
+    manifest.parent().unwrap_or(Utf8Path::new(""))
 }
 
 fn target_name(target: &cargo_metadata::Target) -> String {

@@ -11,7 +11,9 @@ use crate::error::{ExpectedError, Result};
 /// The workspace that is checked.
 #[derive(Debug)]
 pub struct Project {
-    metadata: Metadata,
+    root: Utf8PathBuf,
+    /// Nothing where the tests come out of an archive.
+    metadata: Option<Metadata>,
     /// The only folder of the project that this command writes to.
     pub output_dir: Utf8PathBuf,
 }
@@ -40,12 +42,28 @@ impl Project {
             Some(dir) => absolute(dir)?,
             None => metadata.target_directory.clone(),
         };
-        Ok(Self { output_dir: target.join("schedcheck"), metadata })
+        let root = metadata.workspace_root.clone();
+        Ok(Self { output_dir: target.join("schedcheck"), root, metadata: Some(metadata) })
+    }
+
+    /// The project of an archive that was unpacked at `root`.
+    pub fn unpacked(root: Utf8PathBuf, output_dir: Utf8PathBuf) -> Self {
+        Self { root, metadata: None, output_dir }
     }
 
     /// The folder of the workspace's Cargo.toml.
     pub fn root(&self) -> &Utf8Path {
-        &self.metadata.workspace_root
+        &self.root
+    }
+
+    /// What relative names in the config file are relative to: an unpacked archive is no place to keep anything.
+    pub fn base(&self) -> &Utf8Path {
+        if self.metadata.is_some() { &self.root } else { Utf8Path::new("") }
+    }
+
+    /// Where the states of searches go.
+    pub fn checkpoints_dir(&self) -> Utf8PathBuf {
+        self.output_dir.join("checkpoints")
     }
 
     /// Where replay files go.
@@ -55,9 +73,10 @@ impl Project {
 
     /// Names in `[package.metadata.schedcheck] skip` and `[workspace.metadata.schedcheck] skip`.
     pub fn skipped_crates(&self) -> impl Iterator<Item = String> {
-        let packages = self.metadata.packages.iter().map(|package| &package.metadata);
+        let workspace = self.metadata.iter().map(|metadata| &metadata.workspace_metadata);
+        let packages = self.packages().map(|package| &package.metadata);
         packages
-            .chain([&self.metadata.workspace_metadata])
+            .chain(workspace)
             .filter_map(|metadata| metadata.get("schedcheck")?.get("skip")?.as_array())
             .flatten()
             .filter_map(|name| name.as_str().map(str::to_owned))
@@ -65,7 +84,7 @@ impl Project {
 
     /// Whether a package of the workspace has a target that we call so.
     pub fn has_target(&self, package: &str, target: &str) -> bool {
-        let mut packages = self.metadata.packages.iter().filter(|known| known.name.as_str() == package);
+        let mut packages = self.packages().filter(|known| known.name.as_str() == package);
         packages.any(|known| known.targets.iter().any(|known| super::target_name(known) == target))
     }
 
@@ -109,8 +128,19 @@ impl Project {
     }
 
     fn package(&self, id: &PackageId) -> Option<&Package> {
-        self.metadata.packages.iter().find(|package| package.id == *id)
+        self.packages().find(|package| package.id == *id)
     }
+
+    fn packages(&self) -> impl Iterator<Item = &Package> {
+        self.metadata.iter().flat_map(|metadata| &metadata.packages)
+    }
+}
+
+/// Our folder in the target directory of a project that cargo is not asked about.
+pub fn output_dir_without_cargo(cargo: &CargoOpts) -> Result<Utf8PathBuf> {
+    let set = || std::env::var("CARGO_TARGET_DIR").ok().filter(|dir| !dir.is_empty()).map(Utf8PathBuf::from);
+    let target = cargo.target_dir.clone().or_else(set).unwrap_or_else(|| "target".into());
+    Ok(absolute(&target)?.join("schedcheck"))
 }
 
 fn absolute(path: &Utf8Path) -> Result<Utf8PathBuf> {

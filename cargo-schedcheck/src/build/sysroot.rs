@@ -123,6 +123,21 @@ fn key(toolchain: &Toolchain) -> String {
     format!("{}-{}-{:016x}", env!("CARGO_PKG_VERSION"), toolchain.rustc.semver, hasher.finish())
 }
 
+/// What identifies the engine's sources.
+pub fn engine_fingerprint() -> String {
+    fn list(dir: &Dir<'_>, lines: &mut Vec<String>) {
+        lines.extend(dir.files().map(|file| {
+            format!("{} {}\n", super::fingerprint::of_bytes(file.contents()), file.path().display())
+        }));
+        dir.dirs().for_each(|dir| list(dir, lines));
+    }
+    let mut lines = Vec::new();
+    list(&ENGINE, &mut lines);
+    list(&SYSROOT, &mut lines);
+    lines.sort();
+    super::fingerprint::of_bytes(lines.concat().as_bytes())
+}
+
 fn hash_dir(dir: &Dir<'_>, hasher: &mut DefaultHasher) {
     for file in dir.files() {
         file.path().hash(hasher);

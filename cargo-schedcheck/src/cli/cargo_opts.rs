@@ -127,6 +127,11 @@ impl CargoOpts {
         args.0
     }
 
+    /// The flags that say what is built and how; with tests that are built already they mean nothing.
+    pub fn of_the_build(&self) -> Vec<String> {
+        Self { quiet: false, verbose: 0, color: None, ..self.clone() }.build_args()
+    }
+
     /// What decides which variant of the code is built: a replay must repeat it.
     pub fn variant_args(&self) -> Vec<String> {
         let mut args = Forwarded::default();

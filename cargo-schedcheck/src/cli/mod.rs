@@ -2,8 +2,12 @@
 pub mod cargo_opts;
 pub mod environment;
 pub mod explore_opts;
+pub mod keep_opts;
 pub mod output_opts;
+pub mod part;
+pub mod partition;
 pub mod priority;
+pub mod share_opts;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +16,9 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 pub use cargo_opts::CargoOpts;
 pub use explore_opts::ExploreOpts;
+pub use keep_opts::KeepOpts;
 pub use output_opts::OutputOpts;
+pub use partition::Partition;
 
 const MORE: &str = "Flags of cargo test (-p, --workspace, --test, -F, -r …) work as there; --help lists all.";
 
@@ -25,8 +31,8 @@ Examples:
 
 Exit codes:
   0 passed · 100 a failing schedule was found · 101 cargo could not build · 4 no test selected
-  5 incomplete with --require-complete · 6 not deterministic under control · 2 bad usage
-  96 bad config, environment or replay file · 70 bug in this tool · 130 interrupted";
+  5 incomplete with --require-complete or --certificate · 6 not deterministic under control · 2 bad usage
+  96 bad config, environment, replay file, archive or certificate · 70 bug in this tool · 130 interrupted";
 
 /// Explores the thread schedules of your tests, in an unchanged repository.
 #[derive(Debug, Parser)]
@@ -57,6 +63,14 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Print the tests that would be explored, one per line: PACKAGE::TARGET TEST
     List(Box<ListArgs>),
+    /// Divide the state of a search into parts that can be explored apart
+    Split(Box<share_opts::SplitArgs>),
+    /// Join what the parts of searches have done, and say what is still open
+    Merge(Box<share_opts::MergeArgs>),
+    /// Build the tests and pack them into one file, for machines without a compiler
+    Archive(Box<ArchiveArgs>),
+    /// Check that certificates belong to these sources; exits with 96 and the reason when one does not
+    VerifyCertificate(Box<VerifyArgs>),
     /// Print the settings that hold and where each comes from; for single tests with a FILTER
     ShowConfig(Box<ShowConfigArgs>),
     /// Remove what this command built: its folder in the target directory, and the engines of all toolchains
@@ -74,14 +88,58 @@ pub struct RunArgs {
     #[command(flatten)]
     pub select: SelectArgs,
     #[command(flatten)]
+    pub from: FromArchive,
+    #[command(flatten)]
     pub explore: ExploreOpts,
     /// Remove the files of `schedcheck-regressions/` that no longer fail
-    #[arg(long, help_heading = "Regressions")]
+    #[arg(long, help_heading = "Regressions", conflicts_with = "archive")]
     pub prune: bool,
     #[command(flatten)]
     pub output: OutputOpts,
     #[command(flatten)]
+    pub keep: KeepOpts,
+    #[command(flatten)]
+    pub share: share_opts::ShareOpts,
+    #[command(flatten)]
     pub config: ConfigArgs,
+    #[command(flatten)]
+    pub cargo: CargoOpts,
+}
+
+/// Arguments of `archive`.
+#[derive(Debug, Args)]
+pub struct ArchiveArgs {
+    /// The file to write (a tar file, compressed by gzip)
+    pub file: Utf8PathBuf,
+    /// Also pack this file or folder of the workspace, which tests read when they run (repeatable)
+    #[arg(long, value_name = "PATH")]
+    pub include: Vec<Utf8PathBuf>,
+    /// Whether data races can be detected in the packed tests [default: on]
+    #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_RACES")]
+    pub races: Option<explore_opts::Switch>,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub cargo: CargoOpts,
+}
+
+/// Where tests come from that need not be built.
+#[derive(Debug, Args)]
+pub struct FromArchive {
+    /// Build nothing; take the tests out of a file that `cargo schedcheck archive` wrote
+    #[arg(long, value_name = "FILE", env = "SCHEDCHECK_ARCHIVE", help_heading = "Test Selection")]
+    pub archive: Option<Utf8PathBuf>,
+}
+
+/// Arguments of `verify-certificate`.
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// The certificates
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<Utf8PathBuf>,
+    /// Insist that the certificates together are all parts of a run with --partition
+    #[arg(long)]
+    pub whole: bool,
     #[command(flatten)]
     pub cargo: CargoOpts,
 }
@@ -91,6 +149,8 @@ pub struct RunArgs {
 pub struct ListArgs {
     #[command(flatten)]
     pub select: SelectArgs,
+    #[command(flatten)]
+    pub from: FromArchive,
     #[command(flatten)]
     pub config: ConfigArgs,
     #[command(flatten)]
@@ -120,7 +180,7 @@ pub struct ReplayArgs {
     pub trace: bool,
     /// Keep the file in `schedcheck-regressions/` beside the package's manifest if it fails as recorded: from then
     /// on it is replayed first on every run
-    #[arg(long)]
+    #[arg(long, conflicts_with = "archive")]
     pub save: bool,
     /// Run every thread of the test on its own OS thread
     #[arg(long, env = "SCHEDCHECK_OS_THREADS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
@@ -129,6 +189,8 @@ pub struct ReplayArgs {
     /// `schedcheck_step` to stop at every step
     #[arg(long, value_name = "COMMAND")]
     pub debugger: Option<crate::run::debugger::Debugger>,
+    #[command(flatten)]
+    pub from: FromArchive,
     #[command(flatten)]
     pub output: OutputOpts,
     #[command(flatten)]
@@ -145,7 +207,7 @@ pub struct CleanArgs {
 }
 
 /// Which tests.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Test Selection")]
 pub struct SelectArgs {
     /// Explore only tests whose path contains one of these
@@ -166,6 +228,10 @@ pub struct SelectArgs {
     /// Also explore every plain `#[test]`, not only those marked `#[schedcheck]`
     #[arg(long, env = "SCHEDCHECK_ALL_TESTS", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub all_tests: bool,
+    /// Explore only this part of the selected tests, for several machines: `count:2/4` deals them out in turn,
+    /// `hash:2/4` by their names; `auto/4` takes the number of a GitLab, Kubernetes or Slurm job
+    #[arg(long, value_name = "HOW:K/N", env = "SCHEDCHECK_PARTITION")]
+    pub partition: Option<Partition>,
 }
 
 /// Where defaults come from.

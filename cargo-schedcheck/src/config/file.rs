@@ -2,10 +2,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::Deserialize;
 
 use super::limits::Limits;
+use crate::cli::KeepOpts;
 use crate::cli::explore_opts::{Reduction, Switch};
 use crate::error::{ExpectedError, Result};
 use crate::suggest;
@@ -35,6 +36,10 @@ pub struct Section {
     pub fail_fast: Option<bool>,
     pub require_complete: Option<bool>,
     pub jobs: Option<std::num::NonZeroUsize>,
+    /// Files that outlive a run, relative to the workspace.
+    pub certificate: Option<Utf8PathBuf>,
+    pub trend: Option<Utf8PathBuf>,
+    pub summary: Option<Utf8PathBuf>,
     pub priority: Option<Priority>,
     pub bound: Option<u32>,
     pub reduction: Option<Reduction>,
@@ -59,6 +64,15 @@ pub struct Section {
 }
 
 impl Section {
+    /// The files it names.
+    pub fn keep(&self) -> KeepOpts {
+        KeepOpts {
+            certificate: self.certificate.clone(),
+            trend: self.trend.clone(),
+            summary: self.summary.clone(),
+        }
+    }
+
     /// What it says about the search.
     pub fn limits(&self) -> Limits {
         Limits {
@@ -140,6 +154,11 @@ impl ConfigFile {
             for inner in &preset.overrides {
                 if inner.filter.is_none() {
                     return Err(misplaced("every override needs a `filter`"));
+                }
+                if inner.certificate.is_some() || inner.trend.is_some() || inner.summary.is_some() {
+                    return Err(misplaced(
+                        "a file is written for the whole run: name it outside of `overrides`",
+                    ));
                 }
                 if inner.inherits.is_some() || !inner.overrides.is_empty() {
                     return Err(misplaced("an override cannot inherit or have overrides"));

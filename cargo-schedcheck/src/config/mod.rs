@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
-use crate::cli::{ConfigArgs, ExploreOpts};
+use crate::cli::{ConfigArgs, ExploreOpts, KeepOpts};
 use crate::error::{ExpectedError, Result};
 use crate::run::session::as_typed;
 use crate::suggest;
@@ -65,6 +65,12 @@ impl Settings {
     /// What holds for a test unless its own attribute says otherwise.
     pub fn defaults_for(&self, test: &str) -> Limits {
         self.layers_for(test).into_iter().map(|(_, limits)| limits).fold(Limits::default(), Limits::or)
+    }
+
+    /// The files that outlive a run: those of the command line, else those of the presets, relative to `base`.
+    pub fn keep(&self, given: &KeepOpts, base: &Utf8Path) -> KeepOpts {
+        let presets = self.presets.iter().map(|preset| preset.section.keep());
+        given.clone().or(presets.fold(KeepOpts::default(), KeepOpts::or).below(base))
     }
 
     /// What holds for tests about which nothing special is said.

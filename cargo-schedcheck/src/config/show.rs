@@ -3,8 +3,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
+use camino::Utf8Path;
+
 use super::{Limits, Settings};
-use crate::cli::ShowConfigArgs;
+use crate::cli::{KeepOpts, ShowConfigArgs};
 use crate::error::Result;
 use crate::exit_code::ExitCode;
 use crate::run::session::{Session, discover};
@@ -50,8 +52,8 @@ pub fn show(args: &ShowConfigArgs, environment: &BTreeMap<String, String>) -> Re
         text.push_str("\n# for every test, unless its attribute or an override says otherwise\n");
         text.push_str(&merged(&layers));
     } else {
-        let binaries = session.build(&args.cargo)?;
-        for (id, attribute) in discover(&binaries)?.with_attributes(&args.select)? {
+        let build = session.build(&args.cargo)?;
+        for (id, attribute) in discover(&build.binaries)?.with_attributes(&args.select)? {
             let mut layers = strongest.clone();
             layers.push(("attribute of the test".to_owned(), arguments(&attribute)));
             let weaker = settings.layers_for(&id.name).into_iter();
@@ -68,13 +70,19 @@ pub fn show(args: &ShowConfigArgs, environment: &BTreeMap<String, String>) -> Re
 /// What holds for the run as a whole.
 fn general(settings: &Settings) -> String {
     let skip: Vec<String> = settings.skip.iter().map(|name| quoted(name)).collect();
-    format!(
+    let mut text = format!(
         "jobs = {}\nfail-fast = {}\nrequire-complete = {}\nskip = [{}]\n",
         settings.jobs,
         settings.fail_fast,
         settings.require_complete,
         skip.join(", ")
-    )
+    );
+    let keep = settings.keep(&KeepOpts::default(), Utf8Path::new(""));
+    let files = [("certificate", keep.certificate), ("trend", keep.trend), ("summary", keep.summary)];
+    for (key, path) in files.into_iter().filter_map(|(key, path)| Some((key, path?))) {
+        text.push_str(&format!("{key} = {}\n", quoted(path.as_str())));
+    }
+    text
 }
 
 /// The command line and the environment, apart.

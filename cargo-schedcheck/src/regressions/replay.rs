@@ -7,14 +7,14 @@ use super::file::ReplayFile;
 use super::{saved, sites};
 use crate::build::{TestBinary, target_args};
 use crate::cli::explore_opts::Switch;
-use crate::cli::{CargoOpts, ExploreOpts, ReplayArgs};
+use crate::cli::{CargoOpts, ExploreOpts, KeepOpts, ReplayArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
 use crate::reports::event::{RunStarted, Summary, TestResult};
 use crate::reports::{Event, Reports, Sink, Volume, say};
 use crate::run::explore::{Verdict, attend};
 use crate::run::request::Request;
-use crate::run::session::{Session, as_typed, replay_command};
+use crate::run::session::{Session, as_typed};
 use crate::run::wire::{Finished, Outcome, Schedule};
 use crate::run::{session, utf8};
 
@@ -26,18 +26,27 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     args.output.check()?;
     let file = ReplayFile::load(&args.file)?;
     let cargo = cargo_opts(&file, &args.cargo)?;
-    let mut session = Session::open(&cargo, &args.config, &ExploreOpts::default())?;
+    let mut session = match &args.from.archive {
+        Some(_) => Session::start(&args.from, &args.cargo, &args.config, &ExploreOpts::default())?,
+        None => Session::open(&cargo, &args.config, &ExploreOpts::default())?,
+    };
     session.settings.set.races = Some(if file.detects_races() { Switch::On } else { Switch::Off });
-    if !session.project.has_target(&file.test.package, &file.test.target) {
+    if args.from.archive.is_none() && !session.project.has_target(&file.test.package, &file.test.target) {
         return Err(missing(&file));
     }
-    let binaries = session.build(&cargo)?;
-    let binary = find(&file, &binaries)?;
+    let build = session.build(&cargo)?;
+    if args.from.archive.is_some() && build.races != file.detects_races() {
+        return Err(ExpectedError::BadSetup(
+            "the failure and the archive are of different builds: one with --races off, one without"
+                .to_owned(),
+        ));
+    }
+    let binary = find(&file, &build.binaries)?;
     let source_dirs = session.source_dirs(binary);
 
     let everything = args.trace || cargo.verbose > 0;
     let volume = Volume { quiet: cargo.quiet, everything };
-    let mut sink = Reports::new(&args.output, volume, session.project.root());
+    let mut sink = Reports::new(&args.output, &KeepOpts::default(), volume, session.project.root())?;
     let started = RunStarted { tests: 1, binaries: 1, limits: session.settings.general(), replay: true };
     let start = std::time::Instant::now();
     sink.event(&Event::RunStarted(&started))?;
@@ -62,7 +71,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         finished,
         pending: 0,
         replayed: true,
-        replay_command: Some(replay_command(&path, &args.cargo)),
+        replay_command: Some(session.replay_command(&path, &args.cargo)),
         replay: Some(path),
         source_dirs: source_dirs.clone(),
     };
@@ -74,6 +83,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         unfinished: 0,
         elapsed: start.elapsed(),
         replay_command: None,
+        certificate: None,
         exit_code,
     };
     sink.event(&Event::RunFinished(&summary))?;

@@ -98,5 +98,16 @@ pub struct Summary {
     pub elapsed: Duration,
     /// The last failure's command, to paste.
     pub replay_command: Option<String>,
+    /// What became of the certificate, if one was wanted.
+    pub certificate: Option<Certified>,
     pub exit_code: ExitCode,
+}
+
+/// Whether a run has its certificate.
+#[derive(Debug)]
+pub enum Certified {
+    /// It is in this file.
+    Yes(Utf8PathBuf),
+    /// Why not.
+    No(String),
 }

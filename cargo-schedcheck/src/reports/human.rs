@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap_cargo::style;
 
 use super::diagnostic::Look;
-use super::event::{Regression, Summary, TestId, TestResult};
+use super::event::{Certified, Regression, Summary, TestId, TestResult};
 use super::progress::Terminal;
 use super::{Event, Sink, diagnostic};
 use crate::exit_code::ExitCode;
@@ -117,6 +117,13 @@ impl Human {
         let color = if summary.failed > 0 { style::ERROR } else { style::GOOD };
         let elapsed = seconds(summary.elapsed.as_millis() as u64);
         self.terminal.status("Summary", color, format_args!("[{elapsed:>8}] {text}"));
+        match &summary.certificate {
+            Some(Certified::Yes(path)) => self.terminal.status("Certificate", style::GOOD, path),
+            Some(Certified::No(reason)) => {
+                self.terminal.status("Certificate", style::WARN, format_args!("not written: {reason}"));
+            }
+            None => {}
+        }
     }
 }
 

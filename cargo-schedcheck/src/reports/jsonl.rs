@@ -3,6 +3,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::event::Certified;
 use super::{Event, Sink};
 use crate::regressions::replay::State;
 use crate::run::wire::{Location, RacyAccess};
@@ -80,6 +81,8 @@ enum Body<'a> {
         peak_pending: u64,
         peak_bytes: u64,
         coverage: &'a str,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        trace_set: &'a str,
         #[serde(skip_serializing_if = "<[_]>::is_empty")]
         accesses: &'a [RacyAccess],
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,6 +100,12 @@ enum Body<'a> {
         failed: usize,
         incomplete: usize,
         unfinished: usize,
+        /// Where the certificate is, if there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        certificate: Option<&'a str>,
+        /// Why there is none although it was wanted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        no_certificate: Option<&'a str>,
         exit_code: u8,
     },
 }
@@ -166,6 +175,7 @@ impl<W: Write> Sink for JsonLines<W> {
                 peak_pending: result.finished.peak_pending,
                 peak_bytes: result.finished.peak_bytes,
                 coverage: &result.finished.coverage,
+                trace_set: &result.finished.trace_set,
                 accesses: &result.finished.accesses,
                 remedy: result.finished.remedy.as_deref(),
             },
@@ -181,6 +191,14 @@ impl<W: Write> Sink for JsonLines<W> {
                 failed: summary.failed,
                 incomplete: summary.incomplete,
                 unfinished: summary.unfinished,
+                certificate: match &summary.certificate {
+                    Some(Certified::Yes(path)) => Some(path.as_str()),
+                    _ => None,
+                },
+                no_certificate: match &summary.certificate {
+                    Some(Certified::No(reason)) => Some(reason),
+                    _ => None,
+                },
                 exit_code: summary.exit_code.number(),
             },
         };
@@ -223,6 +241,7 @@ mod tests {
             unfinished: 0,
             elapsed: std::time::Duration::ZERO,
             replay_command: None,
+            certificate: None,
             exit_code: crate::exit_code::ExitCode::Failed,
         };
         assert_eq!(

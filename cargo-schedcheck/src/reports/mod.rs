@@ -14,14 +14,17 @@ pub mod progress;
 pub mod sarif;
 pub mod sources;
 pub mod story;
+pub mod summary;
+pub mod trend;
 
 use std::io::{self, Write};
 
 use camino::Utf8Path;
 pub use event::Event;
 
-use crate::cli::OutputOpts;
 use crate::cli::output_opts::MessageFormat;
+use crate::cli::{KeepOpts, OutputOpts};
+use crate::error::Result;
 
 /// A form of output.
 pub trait Sink {
@@ -42,7 +45,7 @@ pub struct Reports(Vec<Box<dyn Sink>>);
 
 impl Reports {
     /// The reports on a run in the workspace at `root`.
-    pub fn new(output: &OutputOpts, volume: Volume, root: &Utf8Path) -> Self {
+    pub fn new(output: &OutputOpts, keep: &KeepOpts, volume: Volume, root: &Utf8Path) -> Result<Self> {
         let mut sinks: Vec<Box<dyn Sink>> = Vec::new();
         // Files before words: who reads of a failure finds its report.
         if let Some(path) = &output.chrome_trace {
@@ -57,25 +60,33 @@ impl Reports {
         if let Some(path) = &output.sarif {
             sinks.push(Box::new(sarif::Sarif::new(path.clone(), root.to_owned())));
         }
+        let last = keep.trend.as_deref().map(trend::last_rows).transpose()?;
+        if let Some(path) = &keep.trend {
+            sinks.push(Box::new(trend::Trend::new(path.clone())));
+        }
+        let mut pages: Vec<_> = keep.summary.iter().cloned().map(summary::Page::Write).collect();
         match output.message_format {
             MessageFormat::Human => sinks.push(Box::new(human::Human::new(volume.quiet, volume.everything))),
             MessageFormat::Json => sinks.push(Box::new(jsonl::JsonLines(std::io::stdout()))),
         }
         if output.annotates_for_github() {
             let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-            let summary = variable("GITHUB_STEP_SUMMARY").map(Into::into);
+            pages.extend(variable("GITHUB_STEP_SUMMARY").map(|path| summary::Page::Append(path.into())));
             let checkout = variable("GITHUB_WORKSPACE").map_or_else(|| root.to_owned(), Into::into);
             // JSON lines have stdout to themselves; the runner reads both.
             match output.message_format {
                 MessageFormat::Human => {
-                    sinks.push(Box::new(github::Github::new(std::io::stdout(), summary, checkout)));
+                    sinks.push(Box::new(github::Github::new(std::io::stdout(), checkout)));
                 }
                 MessageFormat::Json => {
-                    sinks.push(Box::new(github::Github::new(std::io::stderr(), summary, checkout)));
+                    sinks.push(Box::new(github::Github::new(std::io::stderr(), checkout)));
                 }
             }
         }
-        Self(sinks)
+        if !pages.is_empty() {
+            sinks.push(Box::new(summary::Markdown::new(pages, last)));
+        }
+        Ok(Self(sinks))
     }
 }
 

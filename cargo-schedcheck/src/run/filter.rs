@@ -11,6 +11,19 @@ impl SelectArgs {
         (self.filters.is_empty() || self.filters.iter().any(fits)) && !self.skip.iter().any(fits)
     }
 
+    /// The selection as flags and filters, without the part of this machine.
+    pub fn words(&self) -> Vec<String> {
+        let flags = [
+            ("--all-tests", self.all_tests),
+            ("--exact", self.exact),
+            ("--ignored", self.ignored),
+            ("--include-ignored", self.include_ignored),
+        ];
+        let flags = flags.into_iter().filter(|(_, given)| *given).map(|(flag, _)| flag.to_owned());
+        let skip = self.skip.iter().flat_map(|filter| ["--skip".to_owned(), filter.clone()]);
+        flags.chain(skip).chain(self.filters.iter().cloned()).collect()
+    }
+
     /// Whether a test is to be explored.
     pub fn selects(&self, test: &ListedTest) -> bool {
         let wanted_kind = test.marked || self.all_tests;
@@ -27,14 +40,7 @@ mod tests {
     use super::*;
 
     fn select(change: impl FnOnce(&mut SelectArgs)) -> impl Fn(&str, bool, bool) -> bool {
-        let mut args = SelectArgs {
-            filters: Vec::new(),
-            exact: false,
-            skip: Vec::new(),
-            ignored: false,
-            include_ignored: false,
-            all_tests: false,
-        };
+        let mut args = SelectArgs::default();
         change(&mut args);
         move |name, marked, ignored| {
             let options = String::new();

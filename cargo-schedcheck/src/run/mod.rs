@@ -1,11 +1,14 @@
 //! Builds the tests, explores each in a child of its own, and tells the reports what happens.
+pub mod allotment;
 pub mod changes;
+pub mod checkpoints;
 pub mod child;
 pub mod debugger;
 pub mod explore;
 pub mod filter;
 pub mod interrupt;
 pub mod list;
+pub mod merge;
 pub mod record;
 pub mod request;
 pub mod session;
@@ -18,41 +21,63 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
-use camino::Utf8Path;
+use camino::{FromPathBufError, Utf8Path};
 
 use crate::build::TestBinary;
+use crate::certificate::{self, issue::Certifier};
+use crate::cli::RunArgs;
 use crate::cli::explore_opts::Switch;
-use crate::cli::{RunArgs, SelectArgs};
+use crate::cli::part::PartSpec;
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
 use crate::regressions::replay::{Replayed, State};
 use crate::regressions::saved::{self, Saved};
 use crate::reports::event::{Regression, RunStarted, Summary, TestId, TestResult};
-use crate::reports::{Event, Reports, Sink, Volume};
+use crate::reports::{Event, Reports, Sink, Volume, trend};
+use allotment::Allotment;
+use checkpoints::Checkpoints;
 use explore::{Plan, Sign, Verdict};
 use session::{Discovered, Session};
-use wire::{Outcome, Progress};
+use wire::{ListedTest, Outcome, Progress};
 
 /// `cargo schedcheck run`.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     args.output.check()?;
-    let session = Session::open(&args.cargo, &args.config, &args.explore)?;
-    let binaries = session.build(&args.cargo)?;
-    let discovered = session::discover(&binaries)?;
+    // Whatever goes wrong from here on, no older certificate is taken for that of this run.
+    args.keep.certificate.as_ref().map_or(Ok(()), certificate::make_way)?;
+    let session = Session::start(&args.from, &args.cargo, &args.config, &args.explore)?;
+    let keep = session.settings.keep(&args.keep, session.project.base());
+    keep.check()?;
+    if let Some(path) = &keep.trend {
+        trend::last_rows(path)?;
+    }
+    keep.certificate.as_ref().map_or(Ok(()), certificate::make_way)?;
+    let build = session.build(&args.cargo)?;
+    let discovered = session::discover(&build.binaries)?;
     discovered.mention_skipped(args.cargo.quiet);
-    let plans = select(&session, &discovered, &args.select)?;
+    let plans = select(&session, &discovered, args)?;
+    let certifier = keep.certificate.clone().map(|path| {
+        Certifier::new(path, session.draft(&build, &discovered, &args.cargo), &args.select, &plans)
+    });
     let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
-    let mut reports = Reports::new(&args.output, volume, session.project.root());
+    let mut reports = Reports::new(&args.output, &keep, volume, session.project.root())?;
     let limits = session.settings.general();
     let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
     used.dedup();
     let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false };
-    explore_all(&session, args, plans, &started, &mut reports)
+    explore_all(&session, args, plans, &started, certifier.transpose()?, &mut reports)
 }
 
 /// The selected tests in the order in which they are started: first those that have failed before.
-fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &SelectArgs) -> Result<Vec<Plan<'a>>> {
-    let selected = discovered.selected(args)?;
+fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &RunArgs) -> Result<Vec<Plan<'a>>> {
+    let selected = discovered.selected(&args.select)?;
+    let dir = args.share.checkpoints.clone().unwrap_or_else(|| session.project.checkpoints_dir());
+    let checkpoints = Checkpoints::in_dir(
+        std::path::absolute(dir)?
+            .try_into()
+            .map_err(|path: FromPathBufError| ExpectedError::NotUtf8 { path: path.into_path_buf() })?,
+    );
+    let part = args.share.shard.map(PartSpec::here).transpose()?;
     let mut kept: BTreeMap<&Utf8Path, Vec<Saved>> = BTreeMap::new();
     for (binary, _) in &selected {
         if !kept.contains_key(&*binary.package_dir) {
@@ -64,11 +89,14 @@ fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &SelectArgs)
             kept.insert(&binary.package_dir, saved);
         }
     }
-    let plan = |(binary, name): (&'a TestBinary, String)| {
-        let default = session.settings.defaults_for(&name);
-        let id = session::id(binary, name);
+    let plan = |(binary, test): (&'a TestBinary, ListedTest)| {
+        let default = session.settings.defaults_for(&test.name);
+        let id = session::id(binary, test.name);
         let saved = kept[&*binary.package_dir].iter().filter(|saved| saved.is_of(&id)).cloned().collect();
-        Plan { set: session.settings.set.clone(), default, id, binary, saved }
+        let checkpoint = checkpoints.file(&id, part);
+        let resume = args.share.resume.then(|| checkpoints.to_resume(&id, part)).flatten();
+        let (set, attribute) = (session.settings.set.clone(), test.options);
+        Plan { set, default, attribute, id, binary, saved, checkpoint, resume, part }
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());
@@ -92,11 +120,13 @@ fn explore_all(
     args: &RunArgs,
     plans: Vec<Plan<'_>>,
     started: &RunStarted,
+    mut certifier: Option<Certifier>,
     sink: &mut dyn Sink,
 ) -> Result<ExitCode> {
     let start = Instant::now();
     sink.event(&Event::RunStarted(started))?;
     let workers = session.settings.jobs.min(plans.len());
+    let allotment = Allotment::new(session.settings.jobs);
     let queue = Mutex::new(VecDeque::from(plans));
     let stop = AtomicBool::new(false);
     let (send, reports) = channel();
@@ -104,7 +134,7 @@ fn explore_all(
     let outcome = std::thread::scope(|scope| {
         for _ in 0..workers {
             let send = send.clone();
-            scope.spawn(|| work(session, args, &queue, &stop, send));
+            scope.spawn(|| work(session, args, &queue, &allotment, &stop, send));
         }
         drop(send);
         let mut outcome = Ok(());
@@ -117,6 +147,7 @@ fn explore_all(
                 Report::Stopped(id, progress) => sink.event(&Event::TestStopped(&id, &progress)),
                 Report::Finished(result) => {
                     tally.count(&result);
+                    certifier.iter_mut().for_each(|certifier| certifier.note(&result));
                     sink.event(&Event::TestFinished(&result))
                 }
                 Report::Failed(error) => {
@@ -135,7 +166,10 @@ fn explore_all(
         outcome
     });
     outcome?;
-    let summary = tally.summary(started.tests, session, start);
+    let mut summary = tally.summary(started.tests, session, start);
+    if let Some(certifier) = certifier {
+        certifier.conclude(&mut summary);
+    }
     sink.event(&Event::RunFinished(&summary))?;
     Ok(summary.exit_code)
 }
@@ -145,6 +179,7 @@ fn work(
     session: &Session,
     args: &RunArgs,
     queue: &Mutex<VecDeque<Plan<'_>>>,
+    allotment: &Allotment,
     stop: &AtomicBool,
     send: Sender<Report>,
 ) {
@@ -154,7 +189,7 @@ fn work(
         let Some(plan) = queue.lock().ok().and_then(|mut queue| queue.pop_front()) else {
             return;
         };
-        let report = one_test(session, args, &plan, &tell).unwrap_or_else(Report::Failed);
+        let report = one_test(session, args, &plan, allotment, &tell).unwrap_or_else(Report::Failed);
         if let Report::Finished(result) = &report
             && result.failed()
             && session.settings.fail_fast
@@ -166,7 +201,13 @@ fn work(
 }
 
 /// Replays what is kept of a test, then explores it. Its replay file exists before anyone hears of a failure.
-fn one_test(session: &Session, args: &RunArgs, plan: &Plan<'_>, tell: &dyn Fn(Report)) -> Result<Report> {
+fn one_test(
+    session: &Session,
+    args: &RunArgs,
+    plan: &Plan<'_>,
+    allotment: &Allotment,
+    tell: &dyn Fn(Report),
+) -> Result<Report> {
     tell(Report::Started(plan.id.clone()));
     for saved in &plan.saved {
         let source_dirs = session.source_dirs(plan.binary);
@@ -182,16 +223,17 @@ fn one_test(session: &Session, args: &RunArgs, plan: &Plan<'_>, tell: &dyn Fn(Re
                 finished,
                 pending: 0,
                 replayed: true,
-                replay_command: Some(session::replay_command(&file, &args.cargo)),
+                replay_command: Some(session.replay_command(&file, &args.cargo)),
                 replay: Some(file),
                 source_dirs,
             })));
         }
     }
-    let verdict = explore::explore(plan, args.cargo.verbose > 0, |sign| {
+    let verdict = explore::explore(plan, allotment, args.cargo.verbose > 0, |sign| {
         tell(match sign {
             Sign::Progress(progress) => Report::Progress(plan.id.clone(), progress.clone()),
             Sign::Stderr(text) => Report::Said(text.to_owned()),
+            Sign::Warning(text) => Report::Said(format!("warning: {text}\n")),
         });
     })?;
     Ok(match verdict {
@@ -244,6 +286,7 @@ impl Tally {
             unfinished: tests - self.passed - self.failed,
             elapsed: start.elapsed(),
             replay_command: self.replay_command,
+            certificate: None,
             exit_code,
         }
     }

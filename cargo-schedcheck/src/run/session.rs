@@ -7,12 +7,14 @@ use super::changes;
 use super::explore::Plan;
 use super::list::list;
 use super::wire::{Finished, ListedTest};
-use crate::build::project::Project;
+use crate::archive::unpack::Archive;
+use crate::build::project::{Project, output_dir_without_cargo};
 use crate::build::toolchain::Toolchain;
 use crate::build::wrapper::Instrument;
-use crate::build::{self, TestBinary};
+use crate::build::{self, Build, TestBinary};
+use crate::certificate::{self, issue::Draft};
 use crate::cli::explore_opts::Switch;
-use crate::cli::{CargoOpts, ConfigArgs, ExploreOpts, SelectArgs};
+use crate::cli::{CargoOpts, ConfigArgs, ExploreOpts, FromArchive, SelectArgs};
 use crate::config::{Limits, Settings};
 use crate::error::{ExpectedError, Result};
 use crate::regressions::file::{Failure, Options, RecordedTest, ReplayFile, Tool};
@@ -24,9 +26,16 @@ use crate::reports::say;
 /// The surroundings of a run.
 #[derive(Debug)]
 pub struct Session {
-    pub toolchain: Toolchain,
     pub project: Project,
     pub settings: Settings,
+    supply: Supply,
+}
+
+/// Where test binaries come from.
+#[derive(Debug)]
+enum Supply {
+    Compiler(Box<Toolchain>),
+    Archive(Box<Archive>),
 }
 
 impl Session {
@@ -37,20 +46,81 @@ impl Session {
         let project = Project::load(&toolchain, cargo)?;
         let mut settings = Settings::load(project.root(), config, explore)?;
         settings.set.changed = changes::lines(project.root(), explore)?;
-        Ok(Self { toolchain, project, settings })
+        Ok(Self { project, settings, supply: Supply::Compiler(Box::new(toolchain)) })
+    }
+
+    /// Reads the project, or the archive that was made of one.
+    pub fn start(
+        from: &FromArchive,
+        cargo: &CargoOpts,
+        config: &ConfigArgs,
+        explore: &ExploreOpts,
+    ) -> Result<Self> {
+        let Some(file) = &from.archive else { return Self::open(cargo, config, explore) };
+        let target_dir = CargoOpts { target_dir: None, ..cargo.clone() };
+        if let Some(flag) = target_dir.of_the_build().first() {
+            return Err(ExpectedError::Usage(format!(
+                "{flag} does not go with --archive: its tests are built already"
+            )));
+        }
+        crate::color::choose(cargo.color, None);
+        let output_dir = output_dir_without_cargo(cargo)?;
+        let archive = Archive::open(file, &output_dir)?;
+        let project = Project::unpacked(archive.root(), output_dir);
+        let mut settings = Settings::load(project.root(), config, explore)?;
+        settings.set.changed = changes::lines(project.root(), explore)?;
+        if !archive.manifest.races {
+            if settings.general().races != Some(Switch::Off) && !cargo.quiet {
+                say("note: data races are not looked for: the archive was packed without");
+            }
+            settings.set.races = Some(Switch::Off);
+        }
+        Ok(Self { project, settings, supply: Supply::Archive(Box::new(archive)) })
+    }
+
+    /// What the tests were, or will be, built with.
+    pub fn tool(&self) -> certificate::Tool {
+        match &self.supply {
+            Supply::Compiler(toolchain) => certificate::Tool::new(&toolchain.rustc),
+            Supply::Archive(archive) => archive.manifest.tool.clone(),
+        }
+    }
+
+    /// The variant of the code, as flags of cargo.
+    fn variant_args(&self, cargo: &CargoOpts) -> Vec<String> {
+        match &self.supply {
+            Supply::Compiler(_) => cargo.variant_args(),
+            Supply::Archive(archive) => archive.manifest.cargo_args.clone(),
+        }
     }
 
     /// Builds the selected test binaries.
-    pub fn build(&self, cargo: &CargoOpts) -> Result<Vec<TestBinary>> {
+    pub fn build(&self, cargo: &CargoOpts) -> Result<Build> {
+        let toolchain = match &self.supply {
+            Supply::Compiler(toolchain) => toolchain,
+            Supply::Archive(archive) => return Ok(archive.build()),
+        };
         let wanted = self.settings.general().races != Some(Switch::Off);
-        let races = wanted && Instrument::sees_memory_on(self.toolchain.host());
+        let races = wanted && Instrument::sees_memory_on(toolchain.host());
         if wanted && !races && !cargo.quiet {
             anstream::eprintln!(
                 "note: data races are not looked for: the compiler cannot show memory accesses on {}",
-                self.toolchain.host()
+                toolchain.host()
             );
         }
-        build::build(&self.toolchain, &self.project, cargo, &self.settings.skip, races)
+        build::build(toolchain, &self.project, cargo, &self.settings.skip, races)
+    }
+
+    /// What a certificate says about all tests of a build.
+    pub fn draft(&self, build: &Build, discovered: &Discovered<'_>, cargo: &CargoOpts) -> Draft {
+        Draft {
+            tool: self.tool(),
+            cargo_args: self.variant_args(cargo),
+            races: build.races,
+            skipped_crates: build.skip.clone(),
+            left_out: discovered.left_out(),
+            sources: build.sources(self.project.root()),
+        }
     }
 
     /// Completes a verdict with what people need to act on it; writes the replay file of a failure.
@@ -81,12 +151,9 @@ impl Session {
                     package: plan.id.package.clone(),
                     target: plan.id.target.clone(),
                     name: plan.id.name.clone(),
-                    cargo_args: cargo.variant_args(),
+                    cargo_args: self.variant_args(cargo),
                 },
-                Tool {
-                    schedcheck: env!("CARGO_PKG_VERSION").to_owned(),
-                    rustc: self.toolchain.rustc.short_version_string.clone(),
-                },
+                Tool { schedcheck: env!("CARGO_PKG_VERSION").to_owned(), rustc: self.tool().rustc },
                 Failure {
                     outcome: result.finished.outcome,
                     message: result.finished.message.clone(),
@@ -96,32 +163,40 @@ impl Session {
                 schedule,
             );
             let path = as_typed(&file.save(&self.project.failures_dir())?);
-            result.replay_command = Some(replay_command(&path, cargo));
+            result.replay_command = Some(self.replay_command(&path, cargo));
             result.replay = Some(path);
         }
         Ok(result)
+    }
+
+    /// The command that repeats a recorded failure, as one would type it.
+    pub fn replay_command(&self, path: &Utf8Path, cargo: &CargoOpts) -> String {
+        let quoted = |text: &str| match text.contains([' ', '\'', '"', '$', '\\']) {
+            true => format!("'{}'", text.replace('\'', r"'\''")),
+            false => text.to_owned(),
+        };
+        let mut command = format!("cargo schedcheck replay {}", quoted(path.as_str()));
+        let archive = match &self.supply {
+            Supply::Archive(archive) => Some(&archive.file),
+            Supply::Compiler(_) => None,
+        };
+        let places = [
+            ("--archive", archive),
+            ("--manifest-path", cargo.manifest_path.as_ref()),
+            ("--target-dir", cargo.target_dir.as_ref()),
+        ];
+        for (flag, path) in places {
+            if let Some(path) = path {
+                command.push_str(&format!(" {flag} {}", quoted(path.as_str())));
+            }
+        }
+        command
     }
 
     /// Folders that relative source paths of a binary may be relative to.
     pub fn source_dirs(&self, binary: &TestBinary) -> Vec<Utf8PathBuf> {
         vec![self.project.root().to_owned(), binary.package_dir.clone()]
     }
-}
-
-/// The command that repeats a recorded failure, as one would type it.
-pub fn replay_command(path: &Utf8Path, cargo: &CargoOpts) -> String {
-    let quoted = |text: &str| match text.contains([' ', '\'', '"', '$', '\\']) {
-        true => format!("'{}'", text.replace('\'', r"'\''")),
-        false => text.to_owned(),
-    };
-    let mut command = format!("cargo schedcheck replay {}", quoted(path.as_str()));
-    let places = [("--manifest-path", &cargo.manifest_path), ("--target-dir", &cargo.target_dir)];
-    for (flag, path) in places {
-        if let Some(path) = path {
-            command.push_str(&format!(" {flag} {}", quoted(path.as_str())));
-        }
-    }
-    command
 }
 
 /// A path relative to the current directory where that is shorter.
@@ -138,7 +213,7 @@ pub fn id(binary: &TestBinary, name: String) -> TestId {
 /// All tests that the binaries have.
 #[derive(Debug)]
 pub struct Discovered<'a> {
-    tests: Vec<(&'a TestBinary, ListedTest)>,
+    pub tests: Vec<(&'a TestBinary, ListedTest)>,
     /// Binaries with a harness that does not know us.
     foreign: Vec<&'a TestBinary>,
 }
@@ -156,18 +231,37 @@ pub fn discover(binaries: &[TestBinary]) -> Result<Discovered<'_>> {
 }
 
 impl<'a> Discovered<'a> {
-    /// The tests to explore; an error when there are none.
-    pub fn selected(&self, args: &SelectArgs) -> Result<Vec<(&'a TestBinary, String)>> {
-        let chosen = self.tests.iter().filter(|(_, test)| args.selects(test));
-        let chosen: Vec<_> = chosen.map(|(binary, test)| (*binary, test.name.clone())).collect();
-        if chosen.is_empty() { Err(ExpectedError::NoTests(self.why_none(args))) } else { Ok(chosen) }
+    /// The tests to explore; an error when there are none. One part of several may have none.
+    pub fn selected(&self, args: &SelectArgs) -> Result<Vec<(&'a TestBinary, ListedTest)>> {
+        Ok(self.chosen(args)?.into_iter().cloned().collect())
     }
 
     /// The tests to explore, with the arguments of their attributes.
     pub fn with_attributes(&self, args: &SelectArgs) -> Result<Vec<(TestId, String)>> {
-        self.selected(args)?;
-        let chosen = self.tests.iter().filter(|(_, test)| args.selects(test));
+        let chosen = self.chosen(args)?.into_iter();
         Ok(chosen.map(|(binary, test)| (id(binary, test.name.clone()), test.options.clone())).collect())
+    }
+
+    fn chosen(&self, args: &SelectArgs) -> Result<Vec<&(&'a TestBinary, ListedTest)>> {
+        let selected = self.tests.iter().filter(|(_, test)| args.selects(test));
+        let selected: Vec<_> = selected.collect();
+        if selected.is_empty() {
+            return Err(ExpectedError::NoTests(self.why_none(args)));
+        }
+        let Some(partition) = args.partition else { return Ok(selected) };
+        let part = partition.spec.here()?;
+        let total = selected.len();
+        let own =
+            partition.how.part(part, selected, |(binary, test)| id(binary, test.name.clone()).to_string());
+        if own.is_empty() {
+            say(&format!("note: none of the {total} selected tests is in part {part}"));
+        }
+        Ok(own)
+    }
+
+    /// The names of binaries with a harness that does not know us.
+    pub fn left_out(&self) -> Vec<String> {
+        self.foreign.iter().map(|binary| format!("{}::{}", binary.package, binary.target)).collect()
     }
 
     /// The binary that has a test.

@@ -8,7 +8,7 @@
 //! of the execution (two words), the number of threads; then parent and position among its children
 //! of each thread, room for [`MOST_THREADS`]; then step, and thread and alternative, of each decision.
 
-use crate::search::step::{Plan, ThreadId};
+use crate::search::step::{Alt, Choice, Delta, Plan, ThreadId};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -49,6 +49,19 @@ impl Record {
         // process, which ends with its exploration.
         let words = unsafe { std::slice::from_raw_parts(start.cast::<AtomicU32>(), WORDS) };
         Some(Record { words, threads: 0 })
+    }
+
+    /// What was noted last.
+    pub(super) fn last(&self) -> Option<Plan> {
+        let word = |at: usize| self.words[at].load(Ordering::Acquire);
+        let noted = (word(0) as usize).checked_sub(1)?;
+        let delta = |at: usize| {
+            let (step, choice) = (word(HEAD + 2 * at), word(HEAD + 2 * at + 1));
+            let (thread, alt) = (ThreadId(choice as u16), Alt((choice >> 16) as u16));
+            Delta { step, choice: Choice { thread, alt } }
+        };
+        let deltas = (MOST_THREADS..MOST_THREADS + noted.min(MOST_DECISIONS)).map(delta).collect();
+        Some(Plan { deltas, prefix: 0 })
     }
 
     /// Notes what is executed next. A schedule too long for the file is noted without its end.

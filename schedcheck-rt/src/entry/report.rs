@@ -18,6 +18,8 @@ pub(super) struct Figures {
     pub(super) peak_pending: u64,
     pub(super) peak_bytes: u64,
     pub(super) coverage: String,
+    /// Stands for the set of classes that were executed.
+    pub(super) trace_set: u64,
     /// A replay of a schedule whose steps are not where they were.
     pub(super) carried_over: bool,
 }
@@ -34,6 +36,7 @@ impl Figures {
             .number("peak_pending", self.peak_pending)
             .number("peak_bytes", self.peak_bytes)
             .text("coverage", &self.coverage)
+            .text("trace_set", &format!("{:016x}", self.trace_set))
     }
 }
 

@@ -131,6 +131,25 @@ impl AddressTable {
             .map(|entry| entry.object)
     }
 
+    /// Number, address and kind, and life of all objects from number `first` on, in order.
+    pub(crate) fn names_from(&self, first: u32) -> Vec<(ObjectId, u64, u32)> {
+        let first_lives = self.entries.iter().filter(|entry| entry.key != 0);
+        let first_lives = first_lives.map(|entry| (entry.object, entry.key, 0));
+        let later_lives = self.later_lives.iter().map(|(&(key, life), &object)| (object, key, life));
+        let mut names: Vec<_> =
+            first_lives.chain(later_lives).filter(|(object, ..)| object.0 >= first).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The object of such a name; `create` numbers it if it was never seen.
+    pub(crate) fn named(&mut self, key: u64, life: u32, create: impl FnOnce() -> ObjectId) -> ObjectId {
+        match life {
+            0 => self.entry(key, create).object,
+            life => *self.later_lives.entry((key, life)).or_insert_with(create),
+        }
+    }
+
     /// Generations begin anew: none of those noted is the current one.
     #[cold]
     pub(crate) fn forget_generations(&mut self) {

@@ -1,10 +1,10 @@
 //! Model threads as coroutines: all on the thread of the system that the root runs on.
 
+use super::fixed_stack::FixedStack;
 use super::switch::{Birth, Carrier, Resumed};
-use corosensei::stack::DefaultStack;
 use corosensei::{CoroutineResult, Yielder};
 
-type Inner = corosensei::Coroutine<(), (), (), DefaultStack>;
+type Inner = corosensei::Coroutine<(), (), (), FixedStack>;
 
 /// One thread's stack and saved registers.
 pub(crate) struct Coroutine(Inner);
@@ -14,7 +14,7 @@ pub(crate) type Gangway = *const Yielder<(), ()>;
 
 impl Coroutine {
     /// Will run `body` on `stack`.
-    pub(super) fn on(stack: DefaultStack, body: impl FnOnce(Gangway) + 'static) -> Coroutine {
+    pub(super) fn on(stack: FixedStack, body: impl FnOnce(Gangway) + 'static) -> Coroutine {
         Coroutine(Inner::with_stack(stack, move |yielder, ()| body(yielder)))
     }
 }
@@ -40,7 +40,7 @@ impl Carrier for Coroutine {
         unsafe { (*exit).suspend(()) };
     }
 
-    fn reclaim(mut self) -> DefaultStack {
+    fn reclaim(mut self) -> FixedStack {
         if !self.0.done() {
             // SAFETY: the frames on this stack are never run again. What they own is memory of the
             // execution's heap, which is dropped as a whole, or leaks by design.

@@ -10,11 +10,11 @@
 
 use super::baton::{Baton, Given};
 use super::coroutine::{Coroutine, Gangway};
+use super::fixed_stack::FixedStack;
 use super::signal_stack::SignalStack;
 use super::switch::{Birth, Carrier, Resumed};
 use super::thread_locals::{Kept, StdWords};
 use super::{WORLD, controller::World};
-use corosensei::stack::DefaultStack;
 use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -37,14 +37,14 @@ pub(crate) struct Parking {
 struct Luggage<F> {
     baton: Arc<Baton>,
     world: *mut World,
-    stack: DefaultStack,
+    stack: FixedStack,
     words: Kept,
     name: CString,
     body: F,
 }
 
 /// What a thread of the system returns: the stack, or the panic of an engine that is broken.
-type Returned = std::thread::Result<DefaultStack>;
+type Returned = std::thread::Result<FixedStack>;
 
 impl Carrier for OsThread {
     type Exit = Parking;
@@ -89,7 +89,7 @@ impl Carrier for OsThread {
         }
     }
 
-    fn reclaim(self) -> DefaultStack {
+    fn reclaim(self) -> FixedStack {
         self.baton.abandon();
         let mut returned = std::ptr::null_mut();
         // SAFETY: the thread was started by `start`, and is joined once.
@@ -123,7 +123,7 @@ extern "C" fn enter<F: FnOnce(Parking) + 'static>(luggage: *mut c_void) -> *mut 
 }
 
 /// Runs the model thread until it returns or is abandoned.
-fn carry<F: FnOnce(Parking) + 'static>(luggage: Luggage<F>) -> DefaultStack {
+fn carry<F: FnOnce(Parking) + 'static>(luggage: Luggage<F>) -> FixedStack {
     let Luggage { baton, world, stack, words, name, body } = luggage;
     // SAFETY: names the calling thread; the name is short enough and ends with a zero.
     unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };

@@ -162,6 +162,10 @@ impl Execution {
         self.world.outcome.as_ref().unwrap_or(&Outcome::Passed)
     }
 
+    pub(super) fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
     pub(crate) fn world(&self) -> &World {
         &self.world
     }

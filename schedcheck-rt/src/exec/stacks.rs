@@ -1,15 +1,13 @@
 //! Stacks for model threads, kept from one execution to the next.
 
-use corosensei::stack::{DefaultStack, Stack};
-
-/// Room for one thread: std's default for spawned threads.
-const STACK_BYTES: usize = 2 << 20;
+use super::fixed_stack::FixedStack;
+use corosensei::stack::Stack;
 
 /// Stacks waiting for their thread, by the thread's number, so that a thread's addresses are the
 /// same in every execution.
 #[derive(Default)]
 pub(crate) struct StackPool {
-    stacks: Vec<Option<DefaultStack>>,
+    stacks: Vec<Option<FixedStack>>,
     /// The lowest address of each stack that was ever made, guard page included.
     limits: Vec<usize>,
     /// How many bytes of each stack, from its base, were ever compared.
@@ -18,13 +16,13 @@ pub(crate) struct StackPool {
 
 impl StackPool {
     /// The stack of thread number `thread`.
-    pub(crate) fn take(&mut self, thread: usize) -> DefaultStack {
+    pub(crate) fn take(&mut self, thread: usize) -> FixedStack {
         if self.stacks.len() <= thread {
             self.stacks.resize_with(thread + 1, || None);
         }
         let limits = &mut self.limits;
         self.stacks[thread].take().unwrap_or_else(|| {
-            let stack = DefaultStack::new(STACK_BYTES).expect("the system gives memory for a stack");
+            let stack = FixedStack::of(thread);
             limits.push(stack.limit().get());
             stack
         })
@@ -69,14 +67,14 @@ impl StackPool {
     }
 
     /// Puts it back.
-    pub(crate) fn put(&mut self, thread: usize, stack: DefaultStack) {
+    pub(crate) fn put(&mut self, thread: usize, stack: FixedStack) {
         self.stacks[thread] = Some(stack);
     }
 }
 
 /// Zeroes a stack that nobody runs on, from its base down to where it was never used: four pages
 /// without a trace.
-fn clean(stack: &DefaultStack) {
+fn clean(stack: &FixedStack) {
     const PAGE: usize = 4096;
     let lowest = stack.limit().get() + 2 * PAGE;
     let mut page = stack.base().get() - PAGE;

@@ -8,9 +8,9 @@
 //! stack, so that addresses, stack comparison and guard pages are the same, and with them the trace.
 
 use super::coroutine::{Coroutine, Gangway};
+use super::fixed_stack::FixedStack;
 use super::os_thread::{OsThread, Parking};
 use super::thread_locals::StdWords;
-use corosensei::stack::DefaultStack;
 
 /// What the threads of an execution run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) enum Resumed {
 
 /// What a thread starts with.
 pub(crate) struct Birth<'a> {
-    pub(crate) stack: DefaultStack,
+    pub(crate) stack: FixedStack,
     /// Given by the user.
     pub(crate) name: Option<&'a str>,
     /// Its position among the threads of the execution.
@@ -63,7 +63,7 @@ pub(crate) trait Carrier: Sized {
     unsafe fn suspend(exit: Self::Exit);
 
     /// Takes the stack back, whatever the thread was doing.
-    fn reclaim(self) -> DefaultStack;
+    fn reclaim(self) -> FixedStack;
 }
 
 /// A thread on either backend.
@@ -106,7 +106,7 @@ impl Carried {
     }
 
     /// Takes the stack back.
-    pub(crate) fn reclaim(self) -> DefaultStack {
+    pub(crate) fn reclaim(self) -> FixedStack {
         match self {
             Carried::ByCoroutine(coroutine) => coroutine.reclaim(),
             Carried::ByOsThread(thread) => thread.reclaim(),

@@ -86,6 +86,15 @@ impl ThreadNames {
         })
     }
 
+    /// Takes back the numbers from `first` on; whether there were any.
+    pub(crate) fn forget_from(&mut self, first: usize) -> bool {
+        let new = self.parents.split_off(first.min(self.parents.len()));
+        new.iter().for_each(|name| {
+            self.numbers.remove(name);
+        });
+        !new.is_empty()
+    }
+
     /// Parent, and position among its children, of each.
     pub(crate) fn parents(&self) -> &[(ThreadId, u32)] {
         &self.parents

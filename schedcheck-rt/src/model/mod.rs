@@ -252,8 +252,24 @@ impl ObjectKind {
         }
     }
 
+    /// The kind of a number, with details that its first use in an execution sets.
+    pub const fn from_code(code: u8) -> Option<ObjectKind> {
+        Some(match code {
+            1 => ObjectKind::Memory,
+            2 => ObjectKind::Mutex,
+            3 => ObjectKind::Condvar,
+            4 => ObjectKind::Thread,
+            5 => ObjectKind::Token,
+            6 => ObjectKind::RwLock,
+            7 => ObjectKind::Once { complete: false },
+            8 => ObjectKind::Barrier,
+            9 => ObjectKind::Channel { capacity: u32::MAX },
+            _ => return None,
+        })
+    }
+
     /// How many parts that are accessed on their own follow the object.
-    const fn parts(self) -> u32 {
+    pub const fn parts(self) -> u32 {
         match self {
             // A poison flag, or the queue of writers, or "done".
             ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::Once { .. } => 1,
@@ -344,6 +360,11 @@ impl Objects {
             self.states.push(State::Name);
         }
         id
+    }
+
+    /// How many numbers were given, parts included.
+    pub fn count(&self) -> u32 {
+        self.states.len() as u32
     }
 
     /// Puts an object in its first state: its first use in an execution.

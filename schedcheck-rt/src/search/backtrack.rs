@@ -17,6 +17,7 @@ use super::options::{Options, Reduction};
 use super::priority::{Candidate, rank};
 use super::races::{Races, Reversal};
 use super::recorder::Recorder;
+use super::share::Shares;
 use super::step::*;
 use super::tree::{Edge, LineId, ROOT, Tree};
 use super::wakeup::{Inserter, Source};
@@ -116,7 +117,7 @@ impl Backtrack {
         }
         self.races = races;
         self.tree.settle(self.current);
-        debug_assert_eq!(check(&self.tree, self.fringe.len()), Ok(()));
+        debug_assert_eq!(check(&self.tree, self.fringe.len(), &Shares::default()), Ok(()));
     }
 
     fn add(&mut self, options: &mut Options, trace: &Trace, reversal: &Reversal, choice: Choice) {

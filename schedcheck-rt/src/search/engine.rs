@@ -72,15 +72,18 @@ pub struct Stats {
 /// A search over the schedules of one test.
 #[derive(Debug)]
 pub struct Search {
-    options: Options,
-    strategy: Strategy,
-    levels: Levels,
-    stats: Stats,
-    seen: FxHashSet<u64>,
+    pub(super) options: Options,
+    pub(super) strategy: Strategy,
+    pub(super) levels: Levels,
+    pub(super) stats: Stats,
+    pub(super) seen: FxHashSet<u64>,
+    /// In a share: classes that nobody had seen before.
+    pub(super) newly_seen: Option<Vec<u64>>,
 }
 
 #[derive(Debug)]
-enum Strategy {
+#[expect(clippy::large_enum_variant, reason = "there is one in a process")]
+pub(super) enum Strategy {
     Optimal(Optimal),
     Backtrack(Backtrack),
     Enumerate(Enumerate),
@@ -99,7 +102,14 @@ impl Search {
             (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
         };
         let levels = Levels::beside(&options);
-        Search { options, strategy, levels, stats: Stats::default(), seen: FxHashSet::default() }
+        Search {
+            options,
+            strategy,
+            levels,
+            stats: Stats::default(),
+            seen: FxHashSet::default(),
+            newly_seen: None,
+        }
     }
 
     /// What to execute next; `None` when everything asked for is covered.
@@ -122,7 +132,7 @@ impl Search {
     fn wants_level(&self) -> bool {
         let others = self.stats.executions - u64::from(self.levels.executions);
         let unbounded = matches!(&self.strategy, Strategy::Optimal(optimal) if optimal.pending() > 0);
-        unbounded && self.levels.is_due(others, &self.options)
+        unbounded && self.newly_seen.is_none() && self.levels.is_due(others, &self.options)
     }
 
     /// Takes in the execution of the last order.
@@ -150,6 +160,9 @@ impl Search {
         let whole = !blocked && trace.end != End::Stopped;
         let new_trace = whole && self.seen.insert(signature);
         self.stats.traces += u64::from(new_trace);
+        if new_trace && let Some(newly_seen) = &mut self.newly_seen {
+            newly_seen.push(signature);
+        }
         let (pending, bytes) = self.size();
         self.stats.peak_pending = self.stats.peak_pending.max(pending);
         self.stats.peak_bytes = self.stats.peak_bytes.max(bytes);
@@ -195,7 +208,7 @@ impl Search {
             random,
             pending,
             bytes,
-            complete: pending == 0,
+            complete: pending == 0 && !self.is_shared(),
             bound_done,
             estimate: progress.and_then(|progress| progress.estimate(pending)),
             levels: progress.map(|progress| progress.levels.clone()).unwrap_or_default(),

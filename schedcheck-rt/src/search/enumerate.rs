@@ -36,6 +36,7 @@ use super::priority::{Candidate, rank};
 use super::progress::Progress;
 use super::races::Races;
 use super::recorder::Recorder;
+use super::share::Shares;
 use super::step::*;
 use super::tree::{Edge, LineId, ROOT, Tree};
 use super::wakeup::Source;
@@ -44,8 +45,8 @@ use rustc_hash::FxHashMap;
 /// The state of the search.
 #[derive(Debug)]
 pub(super) struct Enumerate {
-    tree: Tree,
-    fringe: Fringe,
+    pub(super) tree: Tree,
+    pub(super) fringe: Fringe,
     current: LineId,
     path: Vec<LineId>,
     plan: Plan,
@@ -55,11 +56,14 @@ pub(super) struct Enumerate {
     preemptions: Vec<u32>,
     pub(super) progress: Progress,
     /// Fewest preemptions with which a point was expanded.
-    expanded: FxHashMap<(u64, Option<ThreadId>), u32>,
+    pub(super) expanded: FxHashMap<(u64, Option<ThreadId>), u32>,
     /// Something was left out because of the bound.
     pub(super) cut: bool,
     /// Where reduction would have branched: step and thread.
     asked_for: Vec<(StepIndex, ThreadId)>,
+    pub(super) shares: Shares,
+    /// Points that a share expanded.
+    pub(super) newly_expanded: Vec<(u64, Option<ThreadId>)>,
 }
 
 impl Enumerate {
@@ -82,6 +86,8 @@ impl Enumerate {
             expanded: FxHashMap::default(),
             cut: false,
             asked_for: Vec::new(),
+            shares: Shares::default(),
+            newly_expanded: Vec::new(),
         }
     }
 
@@ -108,7 +114,13 @@ impl Enumerate {
         self.expand(options, trace);
         self.progress.finish();
         self.tree.settle(self.current);
-        debug_assert_eq!(check(&self.tree, self.fringe.len()), Ok(()));
+        debug_assert_eq!(check(&self.tree, self.fringe.len(), &self.shares), Ok(()));
+    }
+
+    /// The execution of the plan given out last is not to be learnt from: the owner has to do it.
+    pub(super) fn leave_last(&mut self) {
+        self.progress.put_back(self.tree.preemptions(self.current));
+        self.shares.left.push(self.current);
     }
 
     /// Branches at every new point.
@@ -131,6 +143,9 @@ impl Enumerate {
                     return;
                 }
                 *least = spent;
+                if self.shares.share.is_some() {
+                    self.newly_expanded.push(key);
+                }
             }
             self.free_alternatives(options, trace, step);
             self.others(options, trace, step);
@@ -211,8 +226,10 @@ impl Enumerate {
             asleep: preempts && self.recorder.asleep(step, choice.thread),
         };
         let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
-        self.fringe.push(rank, line);
-        self.progress.queue(preemptions);
+        if self.shares.takes(&mut self.tree, line, rank) {
+            self.fringe.push(rank, line);
+            self.progress.queue(preemptions);
+        }
     }
 
     pub(super) fn tree(&self) -> &Tree {

@@ -49,6 +49,23 @@ impl Fringe {
         line
     }
 
+    /// Keeps only some of the lines.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(LineId, Rank) -> bool) {
+        let (mut len, mut room) = (0, 0);
+        self.bins.retain(|&rank, bin| {
+            bin.retain(|&line| keep(line, rank));
+            len += bin.len();
+            room += if bin.is_empty() { 0 } else { bin.capacity() };
+            !bin.is_empty()
+        });
+        (self.len, self.room) = (len, room);
+    }
+
+    /// All lines and their ranks, in order of rank.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (LineId, Rank)> {
+        self.bins.iter().flat_map(|(&rank, bin)| bin.iter().map(move |&line| (line, rank)))
+    }
+
     pub(super) fn len(&self) -> usize {
         self.len
     }

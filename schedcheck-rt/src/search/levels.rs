@@ -30,7 +30,7 @@ pub(super) struct Levels {
     pub(super) running: bool,
     /// The program has no schedule with more preemptions than the level that is done, or there are
     /// too many of the next one.
-    over: bool,
+    pub(super) over: bool,
 }
 
 impl Levels {
@@ -46,6 +46,12 @@ impl Levels {
             running: false,
             over: false,
         }
+    }
+
+    /// Goes on where another one, of which this is known, was.
+    pub(super) fn resume(&mut self, done: Option<u32>, executions: u32, over: bool) {
+        (self.done, self.executions, self.over) = (done, executions, over);
+        self.options.bound = Some(done.map_or(0, |done| done + 1));
     }
 
     /// Whether it is its turn, after so many executions of the other search.

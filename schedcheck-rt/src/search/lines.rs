@@ -22,7 +22,11 @@ pub(super) const EXECUTED: u32 = 1 << 31;
 pub(super) const DRAINED: u32 = 1 << 30;
 /// Its chain goes on behind the reversed operation.
 pub(super) const PADDED: u32 = 1 << 29;
-const START: u32 = PADDED - 1;
+/// Somebody else sees to it: another process, or nobody as long as it lies on a disk.
+pub(super) const AWAY: u32 = 1 << 28;
+/// It is part of the share that this process was given.
+pub(super) const OWN: u32 = 1 << 27;
+const START: u32 = OWN - 1;
 
 /// One execution, pending or done.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +35,7 @@ pub(super) struct Line {
     /// The step at which it leaves its parent, and flags.
     start: u32,
     /// Number of its way.
-    way: u32,
+    pub(super) way: u32,
     /// The branch that leaves it last; of several that leave at one step, the one created first.
     pub(super) child: LineId,
     /// The next branch of its parent in that order.
@@ -40,17 +44,17 @@ pub(super) struct Line {
 
 /// How a line leaves its parent. Steps are counted from there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Way {
+pub(super) struct Way {
     /// What the parent itself does there; nothing at its end.
-    own: EdgeId,
+    pub(super) own: EdgeId,
     /// Preemptions of its schedule, as far as it was fixed when it was made.
-    preemptions: u32,
+    pub(super) preemptions: u32,
     /// The first step at which it is free.
-    free: u32,
+    pub(super) free: u32,
     /// How many steps its chain has.
-    steps: u32,
+    pub(super) steps: u32,
     /// Those, then each sleeper inside the chain: an edge, and the step at which it is awake.
-    words: SmallVec<[u32; 2]>,
+    pub(super) words: SmallVec<[u32; 2]>,
 }
 
 const BLOCK: usize = 256;
@@ -107,14 +111,31 @@ impl Lines {
         sleepers: impl Iterator<Item = (Edge, StepIndex)>,
         preemptions: u32,
     ) -> LineId {
-        assert!(start <= START, "executions have fewer than 2^29 steps");
+        let sleepers = sleepers.map(|(edge, until)| (edge, until - start));
+        let way = self.add_way(own, chain, free - start, sleepers, preemptions);
+        self.add_as(parent, start, way)
+    }
+
+    /// The number of a way, which may be new. Steps are counted from where it leaves.
+    pub(super) fn add_way(
+        &mut self,
+        own: Option<Edge>,
+        chain: &[Edge],
+        free: u32,
+        sleepers: impl Iterator<Item = (Edge, u32)>,
+        preemptions: u32,
+    ) -> u32 {
         let own = own.map_or(NO_EDGE, |own| self.edges.number(own));
         let mut words: SmallVec<_> = chain.iter().map(|&edge| self.edges.number(edge)).collect();
         for (edge, until) in sleepers {
-            words.extend([self.edges.number(edge), until - start]);
+            words.extend([self.edges.number(edge), until]);
         }
-        let (free, steps) = (free - start, chain.len() as u32);
-        let way = self.number(Way { own, preemptions, free, steps, words });
+        self.number(Way { own, preemptions, free, steps: chain.len() as u32, words })
+    }
+
+    /// Adds a line that hangs nowhere yet.
+    pub(super) fn add_as(&mut self, parent: LineId, start: StepIndex, way: u32) -> LineId {
+        assert!(start <= START, "executions have fewer than 2^27 steps");
         self.place(Line { parent, start, way, child: NO_LINE, next: NO_LINE })
     }
 
@@ -157,7 +178,7 @@ impl Lines {
         number
     }
 
-    fn way(&self, line: LineId) -> &Way {
+    pub(super) fn way(&self, line: LineId) -> &Way {
         &self.ways[self.get(line).way as usize]
     }
 
@@ -214,6 +235,11 @@ impl Lines {
         }
         (way.free, way.steps) = (kept, kept);
         self.get_mut(id).way = self.number(way);
+    }
+
+    /// Whether `line` was ever the number of a line.
+    pub(super) fn has(&self, line: LineId) -> bool {
+        (line as usize) < self.made
     }
 
     /// Lines in memory.

@@ -4,10 +4,12 @@
 //! search executes each happens-before class once (`wakeup.rs` says why in any order), a bounded one
 //! every class within the bound (`enumerate.rs`).
 mod backtrack;
+pub mod bytes;
 pub mod dependence;
 mod edges;
 pub mod engine;
 mod enumerate;
+mod exchange;
 mod fringe;
 pub mod history;
 mod invariants;
@@ -20,16 +22,22 @@ pub mod progress;
 mod quick;
 pub mod races;
 mod recorder;
+pub mod records;
+mod region;
 pub mod rng;
 mod seeds;
 mod sequence;
+mod share;
 pub mod shrink;
 pub mod step;
+pub mod together;
 mod tree;
 mod wakeup;
 
 #[cfg(any(test, feature = "soak"))]
 mod models;
+#[cfg(test)]
+mod parted;
 #[cfg(any(test, feature = "soak"))]
 pub mod soak;
 #[cfg(test)]

@@ -34,6 +34,7 @@ use super::priority::{Candidate, rank};
 use super::progress::Progress;
 use super::races::Races;
 use super::seeds::Random;
+use super::share::Shares;
 use super::step::*;
 use super::tree::{Edge, LineId, ROOT, Tree};
 use super::wakeup::{Inserter, Insertion, Source};
@@ -41,8 +42,8 @@ use super::wakeup::{Inserter, Insertion, Source};
 /// The state of the search.
 #[derive(Debug)]
 pub(super) struct Optimal {
-    tree: Tree,
-    fringe: Fringe,
+    pub(super) tree: Tree,
+    pub(super) fringe: Fringe,
     current: Option<LineId>,
     path: Vec<LineId>,
     /// The path and the steps of the execution learnt from last, if the next one repeats some.
@@ -56,16 +57,21 @@ pub(super) struct Optimal {
     inserter: Inserter,
     preemptions: Vec<u32>,
     pub(super) progress: Progress,
-    seeds: Random,
+    pub(super) seeds: Random,
     pub(super) seeds_run: u32,
     /// Executions that were asked for.
-    systematic: u32,
+    pub(super) systematic: u32,
     /// What the first execution did first.
-    root: Option<Edge>,
+    pub(super) root: Option<Edge>,
     order: Vec<StepIndex>,
     adopted: Trace,
-    length: usize,
-    spinners: Vec<(ThreadId, ObjectId)>,
+    pub(super) length: usize,
+    pub(super) spinners: Vec<(ThreadId, ObjectId)>,
+    pub(super) shares: Shares,
+    /// How often it started again: what was given away before is of no use any more.
+    pub(super) epoch: u32,
+    /// A share that found a reason to start again: nothing of it is of use.
+    pub(super) is_stale: bool,
 }
 
 impl Optimal {
@@ -96,6 +102,9 @@ impl Optimal {
             adopted: Trace::default(),
             length: 0,
             spinners: Vec::new(),
+            shares: Shares::default(),
+            epoch: 0,
+            is_stale: false,
         }
     }
 
@@ -119,6 +128,9 @@ impl Optimal {
 
     /// Small tests are done before random runs could be of use; in large ones they are a share.
     fn wants_seed(&self, options: &Options) -> bool {
+        if self.shares.share.is_some() {
+            return false;
+        }
         let due = self.systematic.saturating_sub(options.seed_after) / options.seed_every.max(1);
         self.seeds_run < due.min(options.seed_runs) && self.fringe.len() > 0
     }
@@ -164,6 +176,8 @@ impl Optimal {
         if !self.spinners.contains(&spinner) {
             self.spinners.push(spinner);
             self.start_again();
+        } else if self.shares.must_leave(&self.tree, line) {
+            self.leave(line);
         } else if self.tree.refuse(line, step) {
             self.fringe.push([0; 4], line);
             self.progress.queue(self.tree.preemptions(line));
@@ -172,7 +186,14 @@ impl Optimal {
         }
     }
 
-    fn start_again(&mut self) {
+    pub(super) fn start_again(&mut self) {
+        if self.shares.share.is_some() {
+            self.is_stale = true;
+            self.fringe = Fringe::new();
+            return;
+        }
+        self.epoch += 1;
+        self.shares = Shares::default();
         self.tree = Tree::new();
         self.fringe = Fringe::new();
         self.fringe.push([0; 4], ROOT);
@@ -180,9 +201,28 @@ impl Optimal {
         self.progress.queue(0);
     }
 
-    fn settle(&mut self, line: LineId) {
+    pub(super) fn settle(&mut self, line: LineId) {
         self.tree.settle(line);
-        debug_assert_eq!(check(&self.tree, self.fringe.len()), Ok(()));
+        debug_assert_eq!(check(&self.tree, self.fringe.len(), &self.shares), Ok(()));
+    }
+
+    /// Leaves a line, which it was to execute, to the owner of the tree.
+    pub(super) fn leave(&mut self, line: LineId) {
+        self.progress.put_back(self.tree.preemptions(line));
+        self.shares.left.push(line);
+    }
+
+    /// The execution of the plan given out last is not to be learnt from: the owner has to do it.
+    pub(super) fn leave_last(&mut self) {
+        self.forget_last();
+        if let Some(line) = self.current.take() {
+            self.leave(line);
+        }
+    }
+
+    /// What was kept of the last execution is not to be relied on.
+    pub(super) fn forget_last(&mut self) {
+        self.last_path.clear();
     }
 
     /// Gives a random execution its place in the tree, or forgets it if it is covered.
@@ -245,8 +285,10 @@ impl Optimal {
                 asleep: false,
             };
             let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
-            self.fringe.push(rank, branch.line);
-            self.progress.queue(branch.preemptions);
+            if self.shares.takes(&mut self.tree, branch.line, rank) {
+                self.fringe.push(rank, branch.line);
+                self.progress.queue(branch.preemptions);
+            }
         }
     }
 

@@ -24,10 +24,10 @@ pub struct Estimate {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Progress {
     pub(super) levels: Vec<Level>,
-    found_since: u32,
+    pub(super) found_since: u32,
     /// Moving average of executions found per execution done.
-    growth: f64,
-    done: u64,
+    pub(super) growth: f64,
+    pub(super) done: u64,
 }
 
 /// Executions over which the growth is averaged: the last so many, and the last tenth if that is more.
@@ -50,6 +50,13 @@ impl Progress {
         let level = &mut self.levels[preemptions as usize];
         level.queued -= 1;
         level.done += 1;
+    }
+
+    /// What was started is not done, and waits again.
+    pub(super) fn put_back(&mut self, preemptions: u32) {
+        let level = &mut self.levels[preemptions as usize];
+        level.queued += 1;
+        level.done -= 1;
     }
 
     /// What was queued will not be done.

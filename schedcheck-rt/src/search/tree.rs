@@ -14,7 +14,7 @@
 
 pub(super) use super::edges::Edge;
 pub(super) use super::lines::LineId;
-use super::lines::{DRAINED, EXECUTED, Lines, NO_LINE, PADDED};
+use super::lines::{AWAY, DRAINED, EXECUTED, Lines, NO_LINE, PADDED};
 use super::step::{Choice, Delta, Event, Plan, StepIndex};
 
 /// The line that follows default behaviour from the start.
@@ -48,7 +48,7 @@ pub(super) struct NewLine<'a> {
 /// The lines and how they hang together.
 #[derive(Debug)]
 pub(super) struct Tree {
-    lines: Lines,
+    pub(super) lines: Lines,
 }
 
 impl Tree {
@@ -149,6 +149,24 @@ impl Tree {
         std::iter::successors(some(first), move |&line| some(self.lines.get(line).next))
     }
 
+    /// The lines that branch off and belong to the region of `top`, be `line` that or one inside.
+    pub(super) fn region_children(&self, line: LineId, is_top: bool) -> impl Iterator<Item = LineId> + Clone {
+        let from = if is_top { self.free(line) } else { 0 };
+        self.children(line).take_while(move |&child| self.start(child) >= from)
+    }
+
+    /// Forgets the lines in the region of `top`.
+    pub(super) fn forget_region(&mut self, top: LineId) {
+        let free = self.free(top);
+        let mut child = self.lines.get(top).child;
+        while child != NO_LINE && self.start(child) >= free {
+            let next = self.lines.get(child).next;
+            self.forget(child);
+            child = next;
+        }
+        self.lines.get_mut(top).child = child;
+    }
+
     /// The lines that branch off at one step, in order of creation.
     pub(super) fn children_at(&self, line: LineId, step: StepIndex) -> impl Iterator<Item = LineId> + Clone {
         let later = move |&child: &LineId| self.start(child) > step;
@@ -224,7 +242,7 @@ impl Tree {
             self.forget_drained_children(id);
             let line = self.lines.get(id);
             let live = self.children(id).any(|child| !self.is_drained(child));
-            if !line.is(EXECUTED) || live || line.is(DRAINED) {
+            if !line.is(EXECUTED) || live || line.is(DRAINED) || line.is(AWAY) {
                 return;
             }
             self.lines.get_mut(id).set(DRAINED, true);
@@ -283,6 +301,11 @@ impl Tree {
     /// Bytes that the tree occupies.
     pub(super) fn bytes(&self) -> usize {
         self.lines.bytes()
+    }
+
+    /// Whether `line` was ever the number of a line.
+    pub(super) fn has(&self, line: LineId) -> bool {
+        self.lines.has(line)
     }
 
     /// Lines in memory, done ones included.

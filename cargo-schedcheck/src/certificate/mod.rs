@@ -1,0 +1,297 @@
+//! The certificate: what was covered, of which sources, by which tool. It is written only when it is true.
+//!
+//! A TOML file, like replay files: people read it in a review. Its second line is a hash of all the rest, so that a
+//! file which was edited or damaged is refused. That is no signature: who wants one signs the file.
+pub mod issue;
+pub mod verify;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+use serde::{Deserialize, Serialize};
+
+use crate::build::fingerprint;
+use crate::build::sources::Sources;
+use crate::error::{ExpectedError, Result};
+use crate::whole_file;
+
+/// The version of the format that this command writes and reads.
+const VERSION: i64 = 1;
+const HEADER: &str =
+    "# What cargo schedcheck has covered. `cargo schedcheck verify-certificate FILE` checks it.\n";
+/// Far beyond any list of files; larger ones are not ours.
+const LARGEST: u64 = 256 << 20;
+/// Values are those of sequentially consistent executions.
+const MEMORY_MODEL: &str = "sequential consistency";
+
+/// A certificate.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Certificate {
+    version: i64,
+    /// When the run began.
+    date: String,
+    memory_model: String,
+    /// Flags and filters that selected the tests.
+    selection: Vec<String>,
+    /// The part of the selected tests that was explored here, such as `hash:1/4`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partition: Option<String>,
+    tool: Tool,
+    build: BuiltWith,
+    #[serde(rename = "test", default)]
+    tests: Vec<Covered>,
+    source: Sources,
+}
+
+/// What made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tool {
+    pub schedcheck: String,
+    /// Of the engine's sources.
+    pub engine: String,
+    pub rustc: String,
+    pub target: String,
+}
+
+impl Tool {
+    /// This command, with a compiler.
+    pub fn new(rustc: &rustc_version::VersionMeta) -> Self {
+        Self {
+            schedcheck: env!("CARGO_PKG_VERSION").to_owned(),
+            engine: crate::build::sysroot::engine_fingerprint(),
+            rustc: rustc.short_version_string.clone(),
+            target: rustc.host.clone(),
+        }
+    }
+}
+
+/// How the tests were built.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct BuiltWith {
+    /// Features and profile, as flags of cargo.
+    cargo_args: Vec<String>,
+    /// Whether plain memory accesses were visible.
+    memory_accesses: bool,
+    /// Crates that kept the real std: nothing in them was under control.
+    skipped_crates: Vec<String>,
+    /// Test binaries with a harness of their own: none of their tests was explored.
+    left_out: Vec<String>,
+}
+
+/// What was covered of one test.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Covered {
+    package: String,
+    target: String,
+    name: String,
+    guarantee: Guarantee,
+    /// Of a bounded guarantee: most preemptions of a schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bound: Option<u32>,
+    /// The engine's own words.
+    coverage: String,
+    executions: u64,
+    traces: u64,
+    elapsed_ms: u64,
+    /// How many of each an execution may have.
+    spurious: u32,
+    timeouts: u32,
+    weak_cas: u32,
+    races: bool,
+    reduction: String,
+    /// Whether of interchangeable threads one order was explored.
+    symmetry: bool,
+    /// Code that is not preempted inside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    trusted: Vec<String>,
+    /// The only code that is preempted inside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    focus: Vec<String>,
+    /// What the engine met but does not control.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    uncontrolled: Vec<String>,
+}
+
+/// What is known about a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Guarantee {
+    /// It passes in every schedule.
+    AllSchedules,
+    /// It passes in every schedule with at most so many preemptions.
+    Bounded,
+    /// It is to fail, and fails.
+    ExpectedFailure,
+}
+
+impl Covered {
+    fn guaranteed(&self) -> String {
+        match (self.guarantee, self.bound) {
+            (Guarantee::ExpectedFailure, _) => "fails as expected".to_owned(),
+            (Guarantee::Bounded, Some(1)) => "all schedules with at most 1 preemption".to_owned(),
+            (Guarantee::Bounded, Some(bound)) => format!("all schedules with at most {bound} preemptions"),
+            (Guarantee::Bounded | Guarantee::AllSchedules, _) => "all schedules".to_owned(),
+        }
+    }
+}
+
+impl Certificate {
+    /// Writes the file, whole or not at all.
+    fn save(&self, path: &Utf8Path) -> Result<()> {
+        let text = self.text().map_err(|reason| ExpectedError::BadSetup(format!("{path}: {reason}")))?;
+        Ok(whole_file::write(path, |file| file.write_all(text.as_bytes()))?)
+    }
+
+    fn text(&self) -> Result<String, String> {
+        let body = toml::to_string(self).map_err(|error| error.to_string())?;
+        Ok(format!("{HEADER}integrity = \"{}\"\n\n{body}", fingerprint::of_bytes(body.as_bytes())))
+    }
+
+    /// Reads a file; anything but a certificate that nobody has changed is refused.
+    fn load(path: &Utf8Path) -> Result<Self> {
+        let refuse = |reason: &str| ExpectedError::BadSetup(format!("{path}: {reason}"));
+        let unreadable = |error: std::io::Error| ExpectedError::BadSetup(error.to_string());
+        let size = fs::metadata(path).map_err(unreadable)?;
+        if !size.is_file() || size.len() > LARGEST {
+            return Err(refuse("this is not a certificate"));
+        }
+        let bytes = fs::read(path).map_err(unreadable)?;
+        let text = String::from_utf8(bytes).map_err(|_| refuse("this is not a certificate: not UTF-8"))?;
+        Self::parse(&text).map_err(|reason| refuse(&reason))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let parts = text.strip_prefix(HEADER).and_then(|rest| {
+            let (integrity, body) = rest.strip_prefix("integrity = \"")?.split_once("\"\n\n")?;
+            Some((integrity, body))
+        });
+        let Some((integrity, body)) = parts else {
+            return Err("this is not a certificate, or its first lines were changed".to_owned());
+        };
+        if fingerprint::of_bytes(body.as_bytes()) != integrity {
+            return Err(
+                "it was changed after it was written: its contents do not fit its integrity hash".to_owned()
+            );
+        }
+        let version: Version = toml::from_str(body).map_err(|error| error.message().to_owned())?;
+        if version.version != VERSION {
+            let other = version.version;
+            return Err(format!("version {other} is not known here; this command reads version {VERSION}"));
+        }
+        toml::from_str(body).map_err(|error| error.message().to_owned())
+    }
+}
+
+/// The part of a file that every version has.
+#[derive(Deserialize)]
+struct Version {
+    version: i64,
+}
+
+/// Removes the certificate of an earlier run, so that nobody takes it for this one's. A file that is something else is
+/// left alone.
+pub fn make_way(path: &Utf8PathBuf) -> Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    let is_ours = fs::read(path).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(HEADER.as_bytes()));
+    if !is_ours {
+        return Err(ExpectedError::BadSetup(format!(
+            "{path} is not a certificate: name another file for --certificate, or remove this one"
+        )));
+    }
+    Ok(fs::remove_file(path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn example() -> Certificate {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(dir.path()).unwrap();
+        fs::write(root.join("Cargo.toml"), "[package]").unwrap();
+        let covered = Covered {
+            package: "bank".into(),
+            target: "lib".into(),
+            name: "tests::transfer".into(),
+            guarantee: Guarantee::Bounded,
+            bound: Some(2),
+            coverage: "all schedules with at most 2 preemptions".into(),
+            executions: 90,
+            traces: 88,
+            elapsed_ms: 1400,
+            spurious: 1,
+            timeouts: 1,
+            weak_cas: 1,
+            races: true,
+            reduction: "optimal".into(),
+            symmetry: true,
+            trusted: vec!["once_cell".into()],
+            focus: Vec::new(),
+            uncontrolled: vec!["file read at src/lib.rs:3:1".into()],
+        };
+        Certificate {
+            version: VERSION,
+            date: "2026-11-16T03:00:00Z".into(),
+            memory_model: MEMORY_MODEL.into(),
+            selection: vec!["--all-tests".into()],
+            partition: Some("hash:1/4".into()),
+            tool: Tool {
+                schedcheck: "0.1.0".into(),
+                engine: "ab".into(),
+                rustc: "rustc 1.95.0".into(),
+                target: "x86_64-unknown-linux-gnu".into(),
+            },
+            build: BuiltWith {
+                cargo_args: Vec::new(),
+                memory_accesses: true,
+                skipped_crates: Vec::new(),
+                left_out: Vec::new(),
+            },
+            tests: vec![covered],
+            source: Sources::read(root, &[root.to_owned()], &[]).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_certificate_reads_back_the_same() {
+        let text = example().text().unwrap();
+        assert_eq!(Certificate::parse(&text).unwrap().text().unwrap(), text);
+    }
+
+    #[test]
+    fn one_without_a_test_reads_back_too() {
+        let text = Certificate { tests: Vec::new(), ..example() }.text().unwrap();
+        assert_eq!(Certificate::parse(&text).unwrap().tests.len(), 0);
+    }
+
+    #[test]
+    fn no_change_of_any_byte_goes_unnoticed() {
+        let text = example().text().unwrap();
+        for at in 0..text.len() {
+            let mut bytes = text.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'1' { b'2' } else { b'1' };
+            let changed = String::from_utf8(bytes).unwrap();
+            assert!(Certificate::parse(&changed).is_err(), "{changed}");
+            assert!(Certificate::parse(&text[..at]).is_err(), "cut at {at}");
+        }
+        assert!(Certificate::parse(&format!("{text}\n")).is_err());
+    }
+
+    #[test]
+    fn an_older_certificate_makes_way_and_nothing_else_does() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path()).unwrap().join("file");
+        make_way(&path).unwrap();
+        example().save(&path).unwrap();
+        make_way(&path).unwrap();
+        assert!(!path.exists());
+        fs::write(&path, "[package]\n").unwrap();
+        assert!(make_way(&path).is_err());
+        assert!(path.exists());
+    }
+}

@@ -1,0 +1,81 @@
+//! The stack of a model thread, at the same place in every process.
+//!
+//! Objects on stacks are known by their addresses. A search that goes on in another process must find them
+//! where they were, whatever was mapped before, so the place depends on the thread's number alone.
+
+use corosensei::stack::{Stack, StackPointer};
+use std::num::NonZeroUsize;
+
+/// Where the first one lies: behind the heaps of executions.
+const BASE: usize = 0x2100_0000_0000;
+/// From one to the next: twice the size, so that they are far from each other.
+const STRIDE: usize = 2 * BYTES;
+/// Room for one thread: std's default for spawned threads.
+const BYTES: usize = 2 << 20;
+/// Below the stack, not accessible.
+const GUARD: usize = 0x1000;
+
+/// A mapping with a guard page at its lower end.
+#[derive(Debug)]
+pub(crate) struct FixedStack {
+    start: usize,
+}
+
+impl FixedStack {
+    /// The stack of thread number `thread`; elsewhere if something lies there.
+    pub(crate) fn of(thread: usize) -> FixedStack {
+        let wanted = BASE + thread * STRIDE;
+        let start = map(wanted, libc::MAP_FIXED_NOREPLACE).or_else(|| map(0, 0));
+        FixedStack { start: start.expect("the system gives memory for a stack") }
+    }
+}
+
+/// New memory, accessible but for the guard page.
+fn map(wanted: usize, flags: libc::c_int) -> Option<usize> {
+    let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK | libc::MAP_NORESERVE;
+    // SAFETY: maps new memory, never over what is there.
+    let mapped = unsafe { libc::mmap(wanted as *mut _, BYTES + GUARD, libc::PROT_NONE, flags, -1, 0) };
+    if mapped == libc::MAP_FAILED {
+        return None;
+    }
+    let start = mapped as usize;
+    // SAFETY: all but the first page of the mapping just made.
+    let opened =
+        unsafe { libc::mprotect((start + GUARD) as *mut _, BYTES, libc::PROT_READ | libc::PROT_WRITE) };
+    (opened == 0).then_some(start)
+}
+
+impl Drop for FixedStack {
+    fn drop(&mut self) {
+        // SAFETY: this stack's own mapping, on which nobody runs.
+        unsafe { libc::munmap(self.start as *mut _, BYTES + GUARD) };
+    }
+}
+
+// SAFETY: memory between `limit` and `base` is mapped as long as the value lives, aligned to pages, accessible
+// but for the guard page, which is the lowest one as the trait wants it.
+unsafe impl Stack for FixedStack {
+    fn base(&self) -> StackPointer {
+        NonZeroUsize::new(self.start + GUARD + BYTES).expect("the end of a mapping is not 0")
+    }
+
+    fn limit(&self) -> StackPointer {
+        NonZeroUsize::new(self.start).expect("nothing is mapped at 0")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_number_has_one_place_and_who_comes_second_gets_another() {
+        let number = 40_000;
+        let first = FixedStack::of(number);
+        let place = first.base();
+        let second = FixedStack::of(number);
+        assert_ne!(second.base(), place);
+        drop((first, second));
+        assert_eq!(FixedStack::of(number).base(), place);
+    }
+}

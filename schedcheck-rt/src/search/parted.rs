@@ -1,0 +1,136 @@
+//! One search by several: the same classes, each once, whoever executes what, and when.
+
+use super::engine::Search;
+use super::models::random::{FAMILIES, Family, program};
+use super::models::toy::{Program, Toy};
+use super::options::Options;
+use super::records::Renaming;
+use super::rng::Rng;
+use super::soak::{by, explore};
+use super::step::{Budget, End, Model, Trace};
+use rustc_hash::FxHashSet;
+
+/// Executions of one search by `most`, and the classes they are of.
+struct Crew {
+    toy: Toy,
+    classes: FxHashSet<u64>,
+}
+
+impl Crew {
+    fn run(&mut self, search: &mut Search, most: usize) {
+        let mut trace = Trace::default();
+        for _ in 0..most {
+            let Some(order) = search.next() else { return };
+            self.toy.run(order.plan, order.guide, &mut trace);
+            let learned = search.learn(&trace);
+            if trace.end != End::Stopped {
+                self.classes.insert(learned.signature);
+            }
+        }
+    }
+}
+
+/// Searches in rounds: some executions by the owner, then shares in processes of their own, of
+/// which some are interrupted and go on, and with `losses` some never come back.
+fn explore_in_parts(
+    program: &Program,
+    options: impl Fn() -> Options,
+    seed: u64,
+    losses: bool,
+) -> (u64, FxHashSet<u64>) {
+    let rng = &mut Rng::new(seed);
+    let mut crew = Crew { toy: Toy::new(program.clone()), classes: FxHashSet::default() };
+    let names = Renaming::default();
+    let mut owner = Search::new(options());
+    loop {
+        crew.run(&mut owner, 1 + rng.below(6));
+        let base = owner.save();
+        let reload = || Search::load(options(), &base, &names).expect("it was written a moment ago");
+        owner = reload();
+        if owner.stats().complete {
+            return (owner.stats().executions, crew.classes);
+        }
+        let count = 1 + rng.below(4);
+        let shares = owner.deal(count);
+        for (at, lines) in shares.iter().enumerate() {
+            let mut share = reload();
+            assert_eq!(share.deal(count)[at], *lines);
+            share.become_share(lines.clone());
+            crew.run(&mut share, rng.below(12));
+            if rng.below(3) == 0 {
+                let noted = share.give_back();
+                share = reload();
+                share.deal(count);
+                share.become_share(lines.clone());
+                share.take_back(&noted, &names).unwrap();
+                crew.run(&mut share, rng.below(12));
+            }
+            if losses && rng.below(4) == 0 {
+                continue;
+            }
+            let back = share.give_back();
+            for cut in [0, 1, back.len() / 2, back.len() - 1] {
+                // Whatever a damaged message does to a search, it does not end the process.
+                let mut other = reload();
+                other.deal(count);
+                let _ = other.take_back(&back[..cut], &names);
+            }
+            owner.take_back(&back, &names).unwrap();
+        }
+        owner.reclaim_all();
+    }
+}
+
+/// Executions of searches in parts, and how many of them a single search does not need.
+fn check(seeds: std::ops::Range<u64>, families: &[Family], order: &str, bound: Option<u32>) -> (u64, u64) {
+    let (mut total, mut surplus) = (0, 0);
+    for &family in families {
+        for seed in seeds.clone() {
+            let program = program(seed, family);
+            let options = || Options { bound, budget: Budget::NONE, ..by(order) };
+            let whole = explore(&program, options());
+            if whole.executions > 3000 {
+                continue;
+            }
+            for losses in [false, true] {
+                let (executions, classes) = explore_in_parts(&program, options, seed, losses);
+                assert_eq!(classes, whole.classes, "{family:?} {seed} {order} {bound:?}");
+                if !losses && whole.stopped == 0 {
+                    surplus += executions - whole.executions;
+                    total += executions;
+                }
+            }
+        }
+    }
+    (total, surplus)
+}
+
+#[test]
+fn what_is_cut_off_is_refused() {
+    let program = program(1, Family::Locks);
+    let mut crew = Crew { toy: Toy::new(program), classes: FxHashSet::default() };
+    let names = Renaming::default();
+    let mut search = Search::new(by("mdpor,pb"));
+    crew.run(&mut search, 3);
+    let whole = search.save();
+    for cut in 0..whole.len() {
+        assert!(Search::load(by("mdpor,pb"), &whole[..cut], &names).is_err(), "cut at {cut}");
+    }
+    assert!(Search::load(by("mdpor,pb"), &whole, &names).is_ok());
+}
+
+/// Shares of a dozen executions meet all the time; those of a second hardly ever.
+#[test]
+fn parts_of_an_unbounded_search_execute_every_class_and_few_twice() {
+    for order in ["mdpor,pb", "dfs", "rand:5"] {
+        let (total, surplus) = check(0..40, &FAMILIES, order, None);
+        assert!(surplus * 10 < total, "{surplus} of {total} by {order}");
+    }
+}
+
+#[test]
+fn parts_of_a_bounded_search_execute_every_class_within_the_bound() {
+    for bound in [0, 2] {
+        check(0..15, &FAMILIES, "pb", Some(bound));
+    }
+}

@@ -1,0 +1,201 @@
+//! A search that several processes share, and one that goes on another day.
+//!
+//! [`super::share`] has the rules. The owner [gives](Search::give) lines away; another process that has
+//! the same search ([forked](Search::become_share) or [loaded](Search::load)) explores them and
+//! [gives them back](Search::give_back); the owner [takes that in](Search::take_back).
+
+use super::bytes::{Damaged, Reader, Writer};
+use super::engine::{Search, Strategy};
+use super::enumerate::Enumerate;
+use super::optimal::Optimal;
+use super::options::{Options, Reduction};
+use super::records::Renaming;
+pub use super::share::Share;
+use super::step::Places;
+use std::rc::Rc;
+
+impl Search {
+    /// Whether a search with these options can be shared and written down. Source and classic
+    /// reduction insert into points of their ancestors that others may be at.
+    pub fn can_be_shared(options: &Options) -> bool {
+        let whole_branches = matches!(options.reduction, Reduction::Source | Reduction::Classic);
+        options.bound.is_some() || options.scoped || !whole_branches
+    }
+
+    /// What `method` and `var` know.
+    pub fn places(&self) -> Option<Rc<dyn Places>> {
+        self.options.places.clone()
+    }
+
+    /// Whether threads are not to be preempted everywhere.
+    pub fn is_scoped(&self) -> bool {
+        self.options.scoped
+    }
+
+    /// Whether something was given away and is not back yet.
+    pub fn is_shared(&self) -> bool {
+        match &self.strategy {
+            Strategy::Optimal(search) => !search.shares.given.is_empty(),
+            Strategy::Enumerate(search) => !search.shares.given.is_empty(),
+            Strategy::Backtrack(_) => false,
+        }
+    }
+
+    /// Gives away about `wanted` executions, the best first.
+    pub fn give(&mut self, wanted: usize) -> Share {
+        match &mut self.strategy {
+            Strategy::Optimal(search) => search.shares.give(&mut search.tree, &mut search.fringe, wanted),
+            Strategy::Enumerate(search) => search.shares.give(&mut search.tree, &mut search.fringe, wanted),
+            Strategy::Backtrack(_) => Share::default(),
+        }
+    }
+
+    /// Gives away everything, in `count` shares of about the same size.
+    pub fn deal(&mut self, count: usize) -> Vec<Share> {
+        match &mut self.strategy {
+            Strategy::Optimal(search) => search.shares.deal(&mut search.tree, &mut search.fringe, count),
+            Strategy::Enumerate(search) => search.shares.deal(&mut search.tree, &mut search.fringe, count),
+            Strategy::Backtrack(_) => vec![Share::default(); count],
+        }
+    }
+
+    /// What was given away does not come back, and is to be executed here after all.
+    pub fn reclaim(&mut self, share: &Share) {
+        match &mut self.strategy {
+            Strategy::Optimal(search) => {
+                search.shares.reclaim(&mut search.tree, &mut search.fringe, share);
+            }
+            Strategy::Enumerate(search) => {
+                search.shares.reclaim(&mut search.tree, &mut search.fringe, share);
+            }
+            Strategy::Backtrack(_) => {}
+        }
+    }
+
+    /// The same for everything that was given away.
+    pub fn reclaim_all(&mut self) {
+        let all = match &self.strategy {
+            Strategy::Optimal(search) => search.shares.all_given(),
+            Strategy::Enumerate(search) => search.shares.all_given(),
+            Strategy::Backtrack(_) => Share::default(),
+        };
+        self.reclaim(&all);
+    }
+
+    /// From now on this is the search of what was given away as `share`, and of nothing else.
+    pub fn become_share(&mut self, share: Share) {
+        let stats = std::mem::take(&mut self.stats);
+        (self.stats.peak_pending, self.stats.peak_bytes) = (stats.peak_pending, stats.peak_bytes);
+        self.newly_seen = Some(Vec::new());
+        match &mut self.strategy {
+            Strategy::Optimal(search) => search.become_share(share),
+            Strategy::Enumerate(search) => search.become_share(share),
+            Strategy::Backtrack(_) => {}
+        }
+    }
+
+    /// In a share: what was executed last cannot be judged here. It is left to the owner of the tree.
+    pub fn leave_last(&mut self) {
+        match &mut self.strategy {
+            Strategy::Optimal(search) => search.leave_last(),
+            Strategy::Enumerate(search) => search.leave_last(),
+            Strategy::Backtrack(_) => {}
+        }
+    }
+
+    /// What this share did, and what it left.
+    pub fn give_back(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        let stats = &self.stats;
+        for count in [stats.executions, stats.diverged, stats.blocked] {
+            out.number(count);
+        }
+        out.count(stats.peak_pending);
+        out.count(stats.peak_bytes);
+        let newly_seen = self.newly_seen.as_deref().unwrap_or_default();
+        out.count(newly_seen.len());
+        newly_seen.iter().for_each(|&signature| out.hash(signature));
+        match &self.strategy {
+            Strategy::Optimal(search) => search.give_back(&mut out),
+            Strategy::Enumerate(search) => search.give_back(&mut out),
+            Strategy::Backtrack(_) => {}
+        }
+        out.into_bytes()
+    }
+
+    /// Takes in what a share brings back. In a share itself: goes on where it was when it wrote that.
+    pub fn take_back(&mut self, bytes: &[u8], names: &Renaming) -> Result<(), Damaged> {
+        let from = &mut Reader::new(bytes);
+        self.stats.executions += from.long()?;
+        self.stats.diverged += from.long()?;
+        self.stats.blocked += from.long()?;
+        self.stats.peak_pending = self.stats.peak_pending.max(from.number()?);
+        self.stats.peak_bytes = self.stats.peak_bytes.max(from.number()?);
+        for _ in 0..from.count()? {
+            let signature = from.hash()?;
+            let is_new = self.seen.insert(signature);
+            self.stats.traces += u64::from(is_new);
+            if is_new && let Some(newly_seen) = &mut self.newly_seen {
+                newly_seen.push(signature);
+            }
+        }
+        match &mut self.strategy {
+            Strategy::Optimal(search) => search.take_back(names, from),
+            Strategy::Enumerate(search) => search.take_back(names, from),
+            Strategy::Backtrack(_) => Err(Damaged),
+        }
+    }
+
+    /// All that is needed to go on later. What is given away counts as still to be done.
+    pub fn save(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        let stats = &self.stats;
+        for count in [stats.executions, stats.traces, stats.diverged, stats.blocked] {
+            out.number(count);
+        }
+        out.count(stats.peak_pending);
+        out.count(stats.peak_bytes);
+        out.number(self.levels.done.map_or(0, |done| done + 1));
+        out.number(self.levels.executions);
+        out.number(self.levels.over);
+        out.count(self.seen.len());
+        let mut seen: Vec<u64> = self.seen.iter().copied().collect();
+        seen.sort_unstable();
+        seen.iter().for_each(|&signature| out.hash(signature));
+        match &self.strategy {
+            Strategy::Optimal(search) => search.save(&mut out),
+            Strategy::Enumerate(search) => search.save(&mut out),
+            Strategy::Backtrack(_) => {}
+        }
+        out.into_bytes()
+    }
+
+    /// Goes on where [`Search::save`] was called, with the same options.
+    pub fn load(options: Options, bytes: &[u8], names: &Renaming) -> Result<Search, Damaged> {
+        let mut loaded = Search::new(options);
+        let from = &mut Reader::new(bytes);
+        loaded.stats.executions = from.long()?;
+        loaded.stats.traces = from.long()?;
+        loaded.stats.diverged = from.long()?;
+        loaded.stats.blocked = from.long()?;
+        loaded.stats.peak_pending = from.number()?;
+        loaded.stats.peak_bytes = from.number()?;
+        let done = from.number::<u32>()?.checked_sub(1);
+        loaded.levels.resume(done, from.number()?, from.long()? != 0);
+        for _ in 0..from.count()? {
+            loaded.seen.insert(from.hash()?);
+        }
+        match &mut loaded.strategy {
+            Strategy::Optimal(search) => *search = Optimal::load(loaded.options.seed, names, from)?,
+            Strategy::Enumerate(search) => *search = Enumerate::load(names, from)?,
+            Strategy::Backtrack(_) => return Err(Damaged),
+        }
+        if from.is_empty() { Ok(loaded) } else { Err(Damaged) }
+    }
+
+    /// A number that stands for the set of classes that were executed, whatever their order.
+    pub fn trace_set(&self) -> u64 {
+        use super::history::mix;
+        self.seen.iter().fold(0, |sum, &signature| sum.wrapping_add(mix(signature)))
+    }
+}
