@@ -22,6 +22,7 @@ fn scenarios() {
     a_plain_run_passes_and_ends(&project);
     scenarios_of_a_crate(&project);
     a_failing_scenario_is_replayed(&project);
+    values_are_explored_with_schedules(&project);
     cooperative_threads_are_switched_at_labels(&project);
 }
 
@@ -73,6 +74,31 @@ fn a_failing_scenario_is_replayed(project: &Project) {
         let replayed = project.schedcheck(&["replay", replay]).run().expect_code(100);
         assert!(replayed.stderr.contains("this is the recorded failure, repeated"), "{}", replayed.stderr);
     }
+}
+
+fn values_are_explored_with_schedules(project: &Project) {
+    let output = explore(project, &["chosen_"]).expect_code(100);
+    // Three values times two, and each time one thread or the other first.
+    let kept = verdict(&output, "chosen_and_kept");
+    let figures = (text(&kept, "outcome"), kept["complete"].as_bool(), kept["executions"].as_u64());
+    assert_eq!(figures, ("passed", Some(true), Some(12)), "{kept}");
+    let lost = verdict(&output, "chosen_and_lost");
+    assert_eq!(text(&lost, "outcome"), "panic", "{lost}");
+    let replay = text(&lost, "replay");
+    // Neither value is the default one: both are in the file, and a replay takes them from there.
+    assert_eq!(
+        project.read(replay).matches("\nop = \"choose\"\nsite = ").count(),
+        4,
+        "{}",
+        project.read(replay)
+    );
+    let replayed = project.schedcheck(&["replay", replay]).run().expect_code(100);
+    assert!(replayed.stderr.contains("this is the recorded failure, repeated"), "{}", replayed.stderr);
+    let saved =
+        project.read(replay).replace("alt = \"2\"", "alt = \"0\"").replace("alt = \"1\"", "alt = \"0\"");
+    let other = project.write("other.toml", saved);
+    let replayed = project.schedcheck(&["replay", other.as_str()]).run();
+    assert_ne!(replayed.code, 100, "with other values it does not fail: {}", replayed.stderr);
 }
 
 fn a_plain_run_passes_and_ends(project: &Project) {
