@@ -81,8 +81,9 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
 
 fn dispatch(cli: Cli, environment: &BTreeMap<String, String>) -> Result<ExitCode> {
     match cli.command {
-        None => run::run(&cli.run),
-        Some(Command::Run(args)) => run::run(&args),
+        None => run::run(&cli.run, run::Purpose::Explore),
+        Some(Command::Run(args)) => run::run(&args, run::Purpose::Explore),
+        Some(Command::Predict(args)) => run::run(&args, run::Purpose::Predict),
         Some(Command::Replay(args)) => regressions::replay::replay(&args),
         Some(Command::List(args)) => list(&args),
         Some(Command::Split(args)) => run::checkpoints::split(&args),

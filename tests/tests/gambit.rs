@@ -38,6 +38,27 @@ fn a_bound_completes_where_nothing_else_does_and_says_what_that_means() {
     assert!(coverage.starts_with("all schedules with at most 2 preemptions"), "{coverage}");
 }
 
+/// The case study of GAMBIT's section 5: preempting where the port is used finds what is hidden behind much else.
+#[test]
+fn naming_methods_needs_ten_times_fewer_schedules_than_depth_first_search() {
+    let project = Project::copy_of("gambit");
+    let executions = |args: &[&str]| {
+        let common = ["--all-tests", "--exact", "port::tests::gather_post_2", "--message-format", "json"];
+        let alone = ["--hunts", "0", "--random-runs", "0", "--levels", "off"];
+        let output = project.schedcheck(&[&common[..], &alone, args].concat()).run().expect_code(100);
+        let verdict = output.verdicts().into_values().next().expect("a verdict");
+        assert_eq!(verdict["outcome"], "panic", "{verdict}");
+        verdict["executions"].as_u64().expect("a number")
+    };
+    let methods = ["--method", "Port::enqueue", "--method", "Port::try_dequeue"];
+    let by_method = executions(&[&["--priority", "method,mdpor,pb"], &methods[..]].concat());
+    let by_variable = executions(&["--priority", "var,mdpor,pb", "--var", "count", "--var", "items"]);
+    for depth_first in [&["--priority", "dfs"][..], &["--priority", "dfs", "--bound", "2"]] {
+        let many = executions(depth_first);
+        assert!(10 * by_method <= many && 10 * by_variable <= many, "{by_method} {by_variable} {many}");
+    }
+}
+
 #[test]
 fn interchangeable_threads_are_not_told_apart() {
     let project = Project::copy_of("gambit");

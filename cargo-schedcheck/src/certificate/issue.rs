@@ -213,6 +213,7 @@ mod tests {
             default,
             attribute: attribute.into(),
             saved: Vec::new(),
+            only_predict: false,
             checkpoint: "none".into(),
             resume: None,
             part: None,

@@ -31,6 +31,10 @@ pub struct ExploreOpts {
     /// Most random executions that are mixed into an unbounded search, one in twenty [default: 20000]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_RANDOM_RUNS")]
     pub random_runs: Option<u32>,
+    /// Most executions of an unbounded search that are directed at what the first ones let one predict:
+    /// cyclic lock orders, accesses that others may come between, early wake-ups; 0: none [default: 48]
+    #[arg(long, value_name = "N", env = "SCHEDCHECK_HUNTS")]
+    pub hunts: Option<u32>,
     /// Beside an unbounded search, cover all schedules with 0, 1, 2, … preemptions first, with one
     /// execution in fifty [default: on]
     #[arg(long, value_name = "ON|OFF", env = "SCHEDCHECK_LEVELS")]
@@ -48,6 +52,14 @@ pub struct ExploreOpts {
     /// `schedcheck_rt::name` (repeatable)
     #[arg(long, value_name = "NAME", env = "SCHEDCHECK_VAR", value_delimiter = ',')]
     pub var: Vec<String>,
+    /// Places to come by, one after the other, whoever does: `src/a.rs:10 -> src/b.rs:20`, or names as for `--var`.
+    /// Schedules go there first; what else is needed to get there is found out and told. For the priorities `seq` and
+    /// `distance`
+    #[arg(long, value_name = "PLACES", env = "SCHEDCHECK_SEQ", value_parser = super::sequence::parse_sequence)]
+    pub seq: Option<String>,
+    /// Places that different threads are to be at, at the same time: `q.rs:88 & q.rs:120`
+    #[arg(long, value_name = "PLACES", env = "SCHEDCHECK_REACH", value_parser = super::sequence::parse_meeting, conflicts_with = "seq")]
+    pub reach: Option<String>,
     /// Never preempt inside this crate, module or function, such as `once_cell` (repeatable)
     #[arg(long, value_name = "PATH", env = "SCHEDCHECK_TRUST", value_delimiter = ',')]
     pub trust: Vec<String>,

@@ -7,6 +7,7 @@ pub mod output_opts;
 pub mod part;
 pub mod partition;
 pub mod priority;
+pub mod sequence;
 pub mod share_opts;
 
 use std::collections::BTreeMap;
@@ -59,6 +60,8 @@ pub enum Command {
     /// Build, explore, report (the default)
     #[command(after_help = MORE, after_long_help = EXAMPLES)]
     Run(Box<RunArgs>),
+    /// List what may go wrong, as far as the first schedules of each test tell
+    Predict(Box<RunArgs>),
     /// Reproduce one recorded failure; exits with 100 when it fails as recorded
     Replay(Box<ReplayArgs>),
     /// Print the tests that would be explored, one per line: PACKAGE::TARGET TEST

@@ -1,7 +1,8 @@
 //! The names of the priority functions, checked before anything is built.
 use crate::suggest;
 
-const NAMES: [&str; 9] = ["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "changed", "dfs"];
+const NAMES: [&str; 11] =
+    ["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "changed", "seq", "distance", "dfs"];
 
 /// Checks a list such as `mdpor,pb` or `rand:7`; what it means is the engine's business.
 pub fn parse(list: &str) -> Result<String, String> {
@@ -10,7 +11,8 @@ pub fn parse(list: &str) -> Result<String, String> {
         if !NAMES.contains(&name) {
             let hint = suggest::did_you_mean(name, NAMES);
             return Err(format!(
-                "unknown priority `{name}`{hint}; valid names are pb, dpor, mdpor, ss, rand[:SEED], method, var, changed, dfs"
+                "unknown priority `{name}`{hint}; valid names are {}",
+                "pb, dpor, mdpor, ss, rand[:SEED], method, var, changed, seq, distance, dfs"
             ));
         }
         match seed {

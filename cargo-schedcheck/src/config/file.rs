@@ -48,6 +48,7 @@ pub struct Section {
     pub max_steps: Option<u64>,
     pub seed: Option<u64>,
     pub random_runs: Option<u32>,
+    pub hunts: Option<u32>,
     pub levels: Option<Switch>,
     pub symmetry: Option<Switch>,
     pub leaks: Option<Switch>,
@@ -84,6 +85,10 @@ impl Section {
             max_steps: self.max_steps,
             seed: self.seed,
             random_runs: self.random_runs,
+            hunts: self.hunts,
+            // About a bug at hand, not about a project.
+            seq: None,
+            reach: None,
             levels: self.levels,
             symmetry: self.symmetry,
             leaks: self.leaks,

@@ -12,6 +12,7 @@ use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
 use crate::reports::event::{RunStarted, Summary, TestResult};
 use crate::reports::{Event, Reports, Sink, Volume, say};
+use crate::run::Purpose;
 use crate::run::explore::{Verdict, attend};
 use crate::run::request::Request;
 use crate::run::session::{Session, as_typed};
@@ -46,8 +47,10 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
 
     let everything = args.trace || cargo.verbose > 0;
     let volume = Volume { quiet: cargo.quiet, everything };
+    let limits = session.settings.general();
+    let purpose = Purpose::Explore;
+    let started = RunStarted { tests: 1, binaries: 1, limits, replay: true, purpose };
     let mut sink = Reports::new(&args.output, &KeepOpts::default(), volume, session.project.root())?;
-    let started = RunStarted { tests: 1, binaries: 1, limits: session.settings.general(), replay: true };
     let start = std::time::Instant::now();
     sink.event(&Event::RunStarted(&started))?;
     sink.event(&Event::TestStarted(&file.id()))?;

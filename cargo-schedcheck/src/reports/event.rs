@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use crate::config::Limits;
 use crate::exit_code::ExitCode;
 use crate::regressions::replay::State;
+use crate::run::Purpose;
 use crate::run::wire::{Finished, Outcome, Progress};
 
 /// One thing that happened.
@@ -47,6 +48,7 @@ pub struct RunStarted {
     pub limits: Limits,
     /// One recorded schedule is repeated; nothing is searched.
     pub replay: bool,
+    pub purpose: Purpose,
 }
 
 /// What became of a kept failure.

@@ -7,10 +7,11 @@ use clap_cargo::style;
 use super::diagnostic::Look;
 use super::event::{Certified, Regression, Summary, TestId, TestResult};
 use super::progress::Terminal;
-use super::{Event, Sink, diagnostic};
+use super::{Event, Sink, diagnostic, predictions};
 use crate::exit_code::ExitCode;
 use crate::regressions::replay::State;
-use crate::run::wire::{Finished, Outcome, Progress};
+use crate::run::Purpose;
+use crate::run::wire::{Finished, Outcome, PredictionKind, PredictionVerdict, Progress};
 
 /// The report for people.
 #[derive(Debug)]
@@ -24,13 +25,16 @@ pub struct Human {
     /// The budget of tests about which nothing special is said.
     max_time: Option<Duration>,
     running: Vec<(TestId, Progress)>,
+    purpose: Purpose,
 }
 
 impl Human {
     /// A report that has seen nothing yet.
     pub fn new(quiet: bool, verbose: bool) -> Self {
         let terminal = Terminal::new(quiet);
-        Self { terminal, quiet, verbose, tests: 0, done: 0, failed: 0, max_time: None, running: Vec::new() }
+        let (tests, done, failed, max_time, running) = (0, 0, 0, None, Vec::new());
+        let purpose = Purpose::Explore;
+        Self { terminal, quiet, verbose, tests, done, failed, max_time, running, purpose }
     }
 
     fn show_progress(&mut self) {
@@ -48,8 +52,37 @@ impl Human {
         self.terminal.now(text);
     }
 
+    /// What was predicted: all of it where that was asked for, else what is worth a remark.
+    fn predictions(&self, finished: &Finished) {
+        let all = self.purpose == Purpose::Predict;
+        for prediction in &finished.predictions {
+            let confirmed = prediction.verdict == PredictionVerdict::Confirmed;
+            let order = prediction.kind == PredictionKind::LockOrder
+                && prediction.verdict != PredictionVerdict::Refuted;
+            if all || confirmed || order {
+                let told = predictions::headline(prediction);
+                self.terminal.text(&format!("{:>12} predicted: {told}", ""));
+                for place in predictions::places(prediction) {
+                    self.terminal.text(&format!("{:>12}   {place}", ""));
+                }
+            }
+        }
+    }
+
+    fn notes(&self, finished: &Finished) {
+        for note in &finished.notes {
+            self.terminal.text(&format!("{:>12} note: {note}", ""));
+        }
+    }
+
     fn finished(&self, result: &TestResult) {
         let finished = &result.finished;
+        if self.purpose == Purpose::Predict && !result.failed() {
+            let count = finished.predictions.len();
+            let text = format!("{count} {} {}", plural(count as u64, "prediction"), result.id);
+            self.terminal.status("PREDICT", style::GOOD, text);
+            return self.predictions(finished);
+        }
         let (verb, color, how) = match (finished.outcome, finished.complete) {
             (Outcome::Passed, true) => ("PASS", style::GOOD, reached(finished)),
             (Outcome::Passed, false) => ("BUDGET", style::WARN, open(result.pending)),
@@ -67,12 +100,15 @@ impl Human {
         if result.failed() {
             let look = Look { width: terminal_width(), everything: self.verbose, styled: true };
             self.terminal.text(&diagnostic::render(result, look));
-            return;
+            self.notes(finished);
+            return self.predictions(finished);
         }
         self.terminal.text(&format!("{:>12} {}", "", covered(finished)));
         for thing in &finished.uncontrolled {
             self.terminal.text(&format!("{:>12} note: not controlled: {thing}", ""));
         }
+        self.notes(finished);
+        self.predictions(finished);
     }
 
     /// A kept failure that does not come any more; one that does is reported like any other.
@@ -133,6 +169,7 @@ impl Sink for Human {
             Event::RunStarted(run) => {
                 self.tests = run.tests;
                 self.max_time = run.limits.max_time;
+                self.purpose = run.purpose;
                 if !self.quiet && !run.replay {
                     let tests = plural(run.tests as u64, "test");
                     let binaries = if run.binaries == 1 { "binary" } else { "binaries" };

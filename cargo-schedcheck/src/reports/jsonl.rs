@@ -3,10 +3,10 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::event::Certified;
+use super::event::{Certified, TestId};
 use super::{Event, Sink};
 use crate::regressions::replay::State;
-use crate::run::wire::{Location, RacyAccess};
+use crate::run::wire::{Location, Prediction, RacyAccess};
 
 /// The version of the format; within it, fields are only added.
 const VERSION: u32 = 1;
@@ -63,6 +63,13 @@ enum Body<'a> {
         step_nodes: Option<u64>,
         elapsed_ms: u64,
     },
+    Prediction {
+        package: &'a str,
+        target: &'a str,
+        test: &'a str,
+        #[serde(flatten)]
+        prediction: &'a Prediction,
+    },
     TestFinished {
         package: &'a str,
         target: &'a str,
@@ -87,6 +94,8 @@ enum Body<'a> {
         accesses: &'a [RacyAccess],
         #[serde(skip_serializing_if = "Option::is_none")]
         remedy: Option<&'a str>,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        notes: &'a [String],
     },
     TestStopped {
         package: &'a str,
@@ -157,28 +166,35 @@ impl<W: Write> Sink for JsonLines<W> {
                 bound_done: progress.bound_done,
                 elapsed_ms: progress.elapsed_ms,
             },
-            Event::TestFinished(result) => Body::TestFinished {
-                package: &result.id.package,
-                target: &result.id.target,
-                test: &result.id.name,
-                outcome: result.finished.outcome.name(),
-                message: &result.finished.message,
-                executions: result.finished.executions,
-                traces: result.finished.traces,
-                complete: result.finished.complete,
-                bound_done: result.finished.bound_done,
-                preemptions: result.finished.preemptions,
-                steps: result.finished.steps,
-                replay: result.replay.as_ref().map(|path| path.as_str()),
-                location: result.finished.location.as_ref(),
-                elapsed_ms: result.finished.elapsed_ms,
-                peak_pending: result.finished.peak_pending,
-                peak_bytes: result.finished.peak_bytes,
-                coverage: &result.finished.coverage,
-                trace_set: &result.finished.trace_set,
-                accesses: &result.finished.accesses,
-                remedy: result.finished.remedy.as_deref(),
-            },
+            Event::TestFinished(result) => {
+                for prediction in &result.finished.predictions {
+                    let TestId { package, target, name: test } = &result.id;
+                    self.write(Body::Prediction { package, target, test, prediction })?;
+                }
+                Body::TestFinished {
+                    package: &result.id.package,
+                    target: &result.id.target,
+                    test: &result.id.name,
+                    outcome: result.finished.outcome.name(),
+                    message: &result.finished.message,
+                    executions: result.finished.executions,
+                    traces: result.finished.traces,
+                    complete: result.finished.complete,
+                    bound_done: result.finished.bound_done,
+                    preemptions: result.finished.preemptions,
+                    steps: result.finished.steps,
+                    replay: result.replay.as_ref().map(|path| path.as_str()),
+                    location: result.finished.location.as_ref(),
+                    elapsed_ms: result.finished.elapsed_ms,
+                    peak_pending: result.finished.peak_pending,
+                    peak_bytes: result.finished.peak_bytes,
+                    coverage: &result.finished.coverage,
+                    trace_set: &result.finished.trace_set,
+                    accesses: &result.finished.accesses,
+                    remedy: result.finished.remedy.as_deref(),
+                    notes: &result.finished.notes,
+                }
+            }
             Event::TestStopped(id, progress) => Body::TestStopped {
                 package: &id.package,
                 target: &id.target,
@@ -202,6 +218,12 @@ impl<W: Write> Sink for JsonLines<W> {
                 exit_code: summary.exit_code.number(),
             },
         };
+        self.write(body)
+    }
+}
+
+impl<W: Write> JsonLines<W> {
+    fn write(&mut self, body: Body<'_>) -> io::Result<()> {
         let mut line = serde_json::to_vec(&Line { v: VERSION, body })?;
         line.push(b'\n');
         self.0.write_all(&line)?;
@@ -213,7 +235,8 @@ impl<W: Write> Sink for JsonLines<W> {
 mod tests {
     use super::*;
     use crate::config::Limits;
-    use crate::reports::event::{RunStarted, Summary, TestId};
+    use crate::reports::event::{RunStarted, Summary};
+    use crate::run::Purpose;
 
     fn line(event: &Event<'_>) -> String {
         let mut sink = JsonLines(Vec::new());
@@ -223,7 +246,13 @@ mod tests {
 
     #[test]
     fn lines_are_as_promised_to_other_programs() {
-        let started = RunStarted { tests: 9, binaries: 3, limits: Limits::built_in(), replay: false };
+        let started = RunStarted {
+            tests: 9,
+            binaries: 3,
+            limits: Limits::built_in(),
+            replay: false,
+            purpose: Purpose::Explore,
+        };
         assert_eq!(
             line(&Event::RunStarted(&started)),
             "{\"v\":1,\"type\":\"run-started\",\"tests\":9,\"version\":\"0.1.0\",\"priority\":\"mdpor,pb\",\

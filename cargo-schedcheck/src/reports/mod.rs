@@ -10,6 +10,7 @@ pub mod interleaving;
 pub mod jsonl;
 pub mod junit;
 pub mod lasso;
+pub mod predictions;
 pub mod progress;
 pub mod sarif;
 pub mod sources;

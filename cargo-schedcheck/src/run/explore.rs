@@ -7,7 +7,7 @@ use fs_err as fs;
 use super::allotment::Allotment;
 use super::child::{self, Ending, Heard, Remains};
 use super::request::Request;
-use super::wire::{ChildEvent, Finished, Outcome, Progress};
+use super::wire::{ChildEvent, Finished, Outcome, PredictionKind, PredictionVerdict, Progress};
 use super::{record, utf8};
 use crate::build::TestBinary;
 use crate::cli::part::Part;
@@ -30,6 +30,8 @@ pub struct Plan<'a> {
     pub set: Limits,
     /// Weaker than the attribute of the test.
     pub default: Limits,
+    /// Nothing is to be searched, only predicted.
+    pub only_predict: bool,
     /// The arguments of that attribute: `bound=2;max_time=10s`.
     pub attribute: String,
     /// Failures of this test that were kept.
@@ -77,13 +79,23 @@ pub fn explore(
     let request = Request::explore(&plan.id.name)
         .settings("set", plan.set.pairs())
         .settings("default", plan.default.pairs())
+        .settings("set", plan.only_predict.then(|| ("predict-only", "yes".to_owned())))
         .record(&record)
         .checkpoint(&plan.checkpoint)
         .resume(plan.resume.as_deref())
         .part(plan.part)
         .workers(&workers);
     let budget = plan.set.max_time.or(plan.default.max_time).unwrap_or(Duration::MAX / 4);
-    attend(plan.binary, &request, &work, hear_stderr, budget, on_sign)
+    let mut verdict = attend(plan.binary, &request, &work, hear_stderr, budget, on_sign)?;
+    if let Verdict::Finished { finished, .. } = &mut verdict
+        && !plan.only_predict
+    {
+        // An open order is no suspicion before it has led to something.
+        finished.predictions.retain(|one| {
+            one.kind != PredictionKind::Conflict || one.verdict == PredictionVerdict::Confirmed
+        });
+    }
+    Ok(verdict)
 }
 
 /// Runs a request that ends with a verdict, whatever the child does.
@@ -101,6 +113,7 @@ pub fn attend(
     let mut last = Progress::default();
     let mut verdict = None;
     let mut refusal = None;
+    let mut predictions = Vec::new();
     let remains =
         child::run(binary, request, work, hear_stderr, after(budget), |heard, deadline| match heard {
             Heard::Stderr(text) => on_sign(Sign::Stderr(&text)),
@@ -113,6 +126,7 @@ pub fn attend(
                 on_sign(Sign::Progress(&progress));
                 last = progress;
             }
+            Heard::Event(ChildEvent::Prediction(prediction)) => predictions.push(prediction),
             Heard::Event(ChildEvent::Finished(finished)) => {
                 verdict = Some(finished);
                 *deadline = Instant::now() + AFTERWARDS;
@@ -130,6 +144,7 @@ pub fn attend(
         return Err(ExpectedError::Refused { test: request.test().to_owned(), message });
     }
     if let Some(mut finished) = verdict {
+        finished.predictions = predictions;
         finished.forget_engine_places();
         // What aborts a program often says why, past all capturing.
         if finished.outcome == Outcome::Crash && finished.output.is_empty() {

@@ -40,8 +40,16 @@ use explore::{Plan, Sign, Verdict};
 use session::{Discovered, Session};
 use wire::{ListedTest, Outcome, Progress};
 
-/// `cargo schedcheck run`.
-pub fn run(args: &RunArgs) -> Result<ExitCode> {
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Explore,
+    /// Only what can be predicted from the first schedules.
+    Predict,
+}
+
+/// `cargo schedcheck run` and `cargo schedcheck predict`.
+pub fn run(args: &RunArgs, purpose: Purpose) -> Result<ExitCode> {
     args.output.check()?;
     // Whatever goes wrong from here on, no older certificate is taken for that of this run.
     args.keep.certificate.as_ref().map_or(Ok(()), certificate::make_way)?;
@@ -55,7 +63,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let build = session.build(&args.cargo)?;
     let discovered = session::discover(&build.binaries)?;
     discovered.mention_skipped(args.cargo.quiet);
-    let plans = select(&session, &discovered, args)?;
+    let plans = select(&session, &discovered, args, purpose)?;
     let certifier = keep.certificate.clone().map(|path| {
         Certifier::new(path, session.draft(&build, &discovered, &args.cargo), &args.select, &plans)
     });
@@ -64,12 +72,17 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let limits = session.settings.general();
     let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
     used.dedup();
-    let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false };
+    let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false, purpose };
     explore_all(&session, args, plans, &started, certifier.transpose()?, &mut reports)
 }
 
 /// The selected tests in the order in which they are started: first those that have failed before.
-fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &RunArgs) -> Result<Vec<Plan<'a>>> {
+fn select<'a>(
+    session: &Session,
+    discovered: &Discovered<'a>,
+    args: &RunArgs,
+    purpose: Purpose,
+) -> Result<Vec<Plan<'a>>> {
     let selected = discovered.selected(&args.select)?;
     let dir = args.share.checkpoints.clone().unwrap_or_else(|| session.project.checkpoints_dir());
     let checkpoints = Checkpoints::in_dir(
@@ -96,7 +109,8 @@ fn select<'a>(session: &Session, discovered: &Discovered<'a>, args: &RunArgs) ->
         let checkpoint = checkpoints.file(&id, part);
         let resume = args.share.resume.then(|| checkpoints.to_resume(&id, part)).flatten();
         let (set, attribute) = (session.settings.set.clone(), test.options);
-        Plan { set, default, attribute, id, binary, saved, checkpoint, resume, part }
+        let only_predict = purpose == Purpose::Predict;
+        Plan { only_predict, set, default, attribute, id, binary, saved, checkpoint, resume, part }
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());

@@ -18,6 +18,8 @@ pub enum ChildEvent {
     Started(Started),
     /// A sign of life, several times a second.
     Progress(Progress),
+    /// Something that was predicted, and what became of it.
+    Prediction(Prediction),
     /// The verdict; nothing follows.
     Finished(Box<Finished>),
     /// The child cannot do what it was asked to; nothing follows.
@@ -93,6 +95,53 @@ pub struct Progress {
     pub step_nodes: Option<u64>,
     pub peak_pending: u64,
     pub peak_bytes: u64,
+}
+
+/// Something that may go wrong, derived from schedules that passed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Prediction {
+    pub kind: PredictionKind,
+    pub verdict: PredictionVerdict,
+    /// Schedules that were directed at it.
+    #[serde(default)]
+    pub hunts: u64,
+    /// In the order in which they would be executed.
+    #[serde(default)]
+    pub places: Vec<Suspect>,
+}
+
+/// What is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PredictionKind {
+    LockOrder,
+    Atomicity,
+    AtomicityOfTwo,
+    LostWakeup,
+    Conflict,
+    #[serde(other)]
+    Unknown,
+}
+
+/// What became of a prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PredictionVerdict {
+    /// A schedule that was directed at it failed.
+    Confirmed,
+    /// Nobody knows.
+    NotReproduced,
+    /// All schedules pass.
+    Refuted,
+}
+
+/// One place of a prediction.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Suspect {
+    /// The path of the thread.
+    pub thread: String,
+    pub op: String,
+    pub site: Location,
 }
 
 /// Every way the exploration of a test ends.
@@ -203,6 +252,12 @@ pub struct Finished {
     /// A replay whose decisions were found at other steps than recorded.
     #[serde(default)]
     pub carried_over: bool,
+    /// Remarks for people.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// What was predicted; told before the verdict, one by one.
+    #[serde(skip)]
+    pub predictions: Vec<Prediction>,
 }
 
 impl Finished {
@@ -217,6 +272,8 @@ impl Finished {
         self.trace.iter_mut().for_each(|step| forget(&mut step.site));
         self.blocked.iter_mut().for_each(|blocked| forget(&mut blocked.site));
         self.accesses.iter_mut().for_each(|access| forget(&mut access.site));
+        let ours = |suspect: &Suspect| suspect.site.file.starts_with("engine/src/");
+        self.predictions.retain(|prediction| !prediction.places.iter().any(ours));
     }
 
     /// Shows files below `root`, the folder that rustc was started in, as rustc does.
@@ -263,6 +320,8 @@ impl Finished {
             trace_set: String::new(),
             diverged: None,
             carried_over: false,
+            notes: Vec::new(),
+            predictions: Vec::new(),
         }
     }
 }

@@ -9,16 +9,22 @@ use super::settings::Settings;
 use super::stdio::Channel;
 use crate::exec::outcome::{Divergence, Outcome};
 use crate::exec::{Execution, Fate, Test};
+use crate::search::route::{Goal, Route, Wanted};
 use crate::search::shrink::minimise;
 use crate::search::step::{End, Model, Plan, StepIndex, Trace};
 use crate::search::{Options, Search, Stats, priority};
 use crate::wire::json::{self, Object};
 use crate::wire::request::Request;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Executions of an unbounded search for each one of the bounded search beside it.
 const LEVEL_EVERY: u32 = 49;
+
+/// Executions that are enough to predict from.
+const PREDICTS_FROM: u64 = 3;
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
@@ -30,6 +36,7 @@ pub(super) fn explore(test: Test, settings: &Settings, request: &Request, channe
     match Run::new(test, settings, request, channel) {
         Ok(mut run) => {
             if let Some(finished) = run.search() {
+                run.tell_predictions();
                 channel.send(finished);
             }
         }
@@ -53,6 +60,9 @@ pub(super) struct Run<'a> {
     pub(super) started: Instant,
     told: Instant,
     told_count: u32,
+    /// A schedule failed, and what had been predicted of it.
+    pub(super) failed_at: Option<Option<usize>>,
+    route: Option<Rc<RefCell<Route>>>,
     pub(super) scenario: Scenario,
 }
 
@@ -112,10 +122,14 @@ impl<'a> Run<'a> {
         if !settings.names.is_empty() {
             options.places = Some(execution.look_for(settings.names.clone()));
             options.scoped = execution.restricts_preemptions();
+            let places = options.places.clone();
+            let route = settings.wanted.zip(places).map(|(wanted, places)| Route::new(wanted, places));
+            options.route = route.map(RefCell::new).map(Rc::new);
         }
         options.scoped |= settings.cooperative;
         crash::end_in_order();
         execution.take_over_process();
+        let route = options.route.clone();
         let mut company = Company::new(settings, request, &options);
         let search = company.begin(&mut execution, options, settings)?;
         Ok(Run {
@@ -130,6 +144,8 @@ impl<'a> Run<'a> {
             started: Instant::now(),
             told: Instant::now(),
             told_count: 0,
+            failed_at: None,
+            route,
             scenario: Scenario::default(),
         })
     }
@@ -138,6 +154,9 @@ impl<'a> Run<'a> {
     fn search(&mut self) -> Option<Object> {
         let mut trace = Trace::default();
         loop {
+            if self.settings.predict_only && self.executions == PREDICTS_FROM {
+                return Some(self.nothing_failed(false));
+            }
             match self.between(&mut trace) {
                 Go::On => {}
                 Go::End(finished) => return finished.map(|finished| *finished),
@@ -153,6 +172,7 @@ impl<'a> Run<'a> {
             if let Some(record) = &mut self.record {
                 record.note(self.words.figures.executions, order.plan, self.execution.parents());
             }
+            self.execution.number_places(order.places);
             self.execution.run(order.plan, order.guide, &mut trace);
             if self.is_to_be_left() {
                 continue;
@@ -160,6 +180,7 @@ impl<'a> Run<'a> {
             match trace.end {
                 End::Failed | End::Diverged(_) => {
                     self.tell_owner_of_failure(&trace);
+                    self.failed_at = Some(self.search.hunted());
                     return Some(self.failed(&mut trace));
                 }
                 End::Passed | End::Stopped => {
@@ -256,7 +277,42 @@ impl<'a> Run<'a> {
             )),
             trace_set: self.search.trace_set(),
             carried_over: false,
+            notes: self.sequence_note().into_iter().collect(),
         }
+    }
+
+    /// What became of the sequence that was asked for.
+    fn sequence_note(&self) -> Option<String> {
+        let route = self.route.as_ref()?.borrow();
+        let (dived, diving) = (self.search.dived(), self.search.diving());
+        let goals = route.goals();
+        let names = goals.iter().map(|&goal| match goal {
+            Goal::Given(number) => self.settings.names.elements[number as usize].to_string(),
+            Goal::Added(place) => self
+                .execution
+                .place(place)
+                .map_or_else(String::new, |(site, _)| format!("{}:{}", site.file(), site.line())),
+        });
+        let names: Vec<String> = names.collect();
+        let dives = format!("{} directed schedule{}", dived.dives, if dived.dives == 1 { "" } else { "s" });
+        let arrived = dived.arrived;
+        if let Wanted::Meeting(_) = route.wanted() {
+            let places = names.join(" & ");
+            return Some(match arrived {
+                0 => format!("no schedule had threads at {places} at the same time ({dives})"),
+                _ => format!("threads were at {places} at the same time in {arrived} of {dives}"),
+            });
+        }
+        let refined = goals.iter().any(|goal| matches!(goal, Goal::Added(_)));
+        let sequence = format!("{}sequence {}", if refined { "refined " } else { "" }, in_a_row(&names));
+        Some(if diving == Some(goals.len()) {
+            format!("this schedule follows the {sequence}")
+        } else if arrived > 0 {
+            format!("the {sequence} was followed in {arrived} of {dives}")
+        } else {
+            let furthest = dived.furthest.max(diving.unwrap_or(0));
+            format!("no schedule came further than place {furthest} of the {sequence} ({dives})")
+        })
     }
 
     /// Executes a failing schedule again in its simplest form, capturing what it prints: a failure
@@ -329,6 +385,19 @@ impl<'a> Run<'a> {
         self.report(trace)
     }
 
+    /// Tells what was predicted, and what became of it.
+    fn tell_predictions(&self) {
+        let complete = self.failed_at.is_none() && self.search.stats().complete;
+        for (at, hunted) in self.search.predictions().iter().enumerate() {
+            let verdict = match self.failed_at {
+                Some(Some(found)) if found == at => "confirmed",
+                _ if complete => "refuted",
+                _ => "not-reproduced",
+            };
+            self.channel.send(report::prediction(&self.execution, hunted, verdict));
+        }
+    }
+
     /// The verdict when one execution that meets its scenario is all that was asked for.
     fn found_one(&self) -> Object {
         let mut figures = self.figures(true);
@@ -366,6 +435,7 @@ impl Settings {
             budget: self.budget,
             seed: self.seed,
             seed_runs: self.random_runs,
+            hunts: self.hunts,
             level_every: if self.levels { LEVEL_EVERY } else { 0 },
             ..Options::default()
         }
@@ -426,6 +496,15 @@ impl Settings {
         }
         text
     }
+}
+
+/// `a -> b -> b` as `a -> b (2 times)`.
+fn in_a_row(names: &[String]) -> String {
+    let runs = names.chunk_by(|a, b| a == b).map(|run| match run.len() {
+        1 => run[0].clone(),
+        times => format!("{} ({times} times)", run[0]),
+    });
+    runs.collect::<Vec<_>>().join(" -> ")
 }
 
 /// Executions by number of preemptions: done, and known but still to be done.

@@ -3,6 +3,7 @@
 use crate::exec::outcome::{DataRace, Outcome, place};
 use crate::exec::view::{DeltaView, Point, View};
 use crate::exec::{Execution, Unmet};
+use crate::search::hunt::Hunted;
 use crate::wire::json::{self, Object};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(super) struct Figures {
     pub(super) trace_set: u64,
     /// A replay of a schedule whose steps are not where they were.
     pub(super) carried_over: bool,
+    /// Remarks for people.
+    pub(super) notes: Vec<String>,
 }
 
 impl Figures {
@@ -37,6 +40,7 @@ impl Figures {
             .number("peak_bytes", self.peak_bytes)
             .text("coverage", &self.coverage)
             .text("trace_set", &format!("{:016x}", self.trace_set))
+            .raw("notes", &json::array(self.notes.iter().map(|note| json::text(note))))
     }
 }
 
@@ -96,6 +100,24 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
         );
     }
     event
+}
+
+/// The event of something that was predicted from executions that passed.
+pub(super) fn prediction(execution: &Execution, hunted: &Hunted, verdict: &str) -> Object {
+    let places = hunted.prediction.places.iter().filter_map(|point| {
+        let (at, kind) = execution.place(point.site)?;
+        let object = Object::new()
+            .text("thread", &execution.path_of(point.thread))
+            .text("op", kind.name())
+            .raw("site", &site(Some(&place(at))));
+        Some(object.finish())
+    });
+    Object::new()
+        .text("event", "prediction")
+        .text("kind", hunted.prediction.kind.name())
+        .text("verdict", verdict)
+        .number("hunts", u64::from(hunted.hunts))
+        .raw("places", &json::array(places))
 }
 
 fn message(execution: &Execution, outcome: &Outcome) -> String {

@@ -1,10 +1,11 @@
 //! The options of one exploration: the command line over the attribute over the config file.
 
 use super::bad_option;
-use crate::exec::places::{ChangedLines, Names};
+use crate::exec::places::{ChangedLines, Element, Names};
 use crate::exec::{Execution, Test};
 use crate::search::Reduction;
 use crate::search::priority;
+use crate::search::route::Wanted;
 use crate::search::step::Budget;
 use crate::wire::request::{BadRequest, Request};
 use std::time::Duration;
@@ -22,6 +23,10 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     /// Most random executions that are mixed in; their races feed the search.
     pub(super) random_runs: u32,
+    /// Most executions that are steered to what was predicted.
+    pub(super) hunts: u32,
+    /// Nothing but predictions is wanted.
+    pub(super) predict_only: bool,
     /// Whether a bounded search goes along with an unbounded one.
     pub(super) levels: bool,
     /// Whether threads that are declared interchangeable are treated so.
@@ -32,6 +37,8 @@ pub(super) struct Settings {
     pub(super) expect: Option<String>,
     /// Targets of `method` and `var`, trusted code, code to focus on.
     pub(super) names: Names,
+    /// Where executions are to go first: places of `names`.
+    pub(super) wanted: Option<Wanted>,
     /// Look for data races on plain memory.
     pub(super) races: bool,
     /// Every thread of the test on a thread of the system of its own.
@@ -51,12 +58,15 @@ impl Default for Settings {
             max_steps: 20_000,
             seed: 0,
             random_runs: 20_000,
+            hunts: 48,
+            predict_only: false,
             levels: true,
             symmetry: true,
             leaks: false,
             budget: Budget::default(),
             expect: None,
             names: Names::default(),
+            wanted: None,
             races: false,
             os_threads: false,
             cooperative: false,
@@ -139,6 +149,8 @@ impl Settings {
             "max-steps" => self.max_steps = parse(name, value)?,
             "seed" => self.seed = parse(name, value)?,
             "random-runs" => self.random_runs = parse(name, value)?,
+            "hunts" => self.hunts = parse(name, value)?,
+            "predict-only" => self.predict_only = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "levels" => self.levels = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "leaks" => self.leaks = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "symmetry" => self.symmetry = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
@@ -148,6 +160,14 @@ impl Settings {
             "expect" => self.expect = Some(value.to_owned()),
             "os-threads" => self.os_threads = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "races" => self.races = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
+            "seq" => {
+                self.names.elements = value.split("->").map(Element::parse).collect();
+                self.wanted = Some(Wanted::Sequence(self.names.elements.len() as u32));
+            }
+            "reach" => {
+                self.names.elements = value.split('&').map(Element::parse).collect();
+                self.wanted = Some(Wanted::Meeting(self.names.elements.len() as u32));
+            }
             "cooperative" => self.cooperative = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "method" | "var" | "trust" | "focus" | "changed" => {}
             _ => return Err(bad_option(name, value)),

@@ -13,6 +13,7 @@ use super::image::Image;
 use super::intentions::pending_accesses;
 use super::outcome::{Divergence, Outcome, PanicReport};
 use super::places::PlaceTable;
+use super::places::sites::SiteTable;
 use super::script::{Script, without_waking};
 use super::spin::{self, Spin};
 use super::stacks::StackPool;
@@ -127,6 +128,8 @@ pub(crate) struct World {
     pub(crate) cooperative: bool,
     /// Where operations stand, if somebody asked.
     pub(crate) places: Option<Rc<PlaceTable>>,
+    /// Where they stand, for predictions.
+    pub(crate) sites: SiteTable,
     /// Looks for data races, if it is asked to.
     pub(crate) races: Option<Box<Detector>>,
     /// The one that ended this execution.
@@ -182,6 +185,7 @@ impl World {
             script: Script::default(),
             cooperative: false,
             places: None,
+            sites: SiteTable::default(),
             races: None,
             race: None,
             race_memory: RaceMemory::default(),
@@ -240,12 +244,14 @@ impl World {
         // Threads have no address; their number stands for one.
         let life = self.object_at(usize::from(id.0), ObjectKind::Thread);
         let token = self.object_at(usize::from(id.0), ObjectKind::Token);
+        let op = Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) };
+        let place = self.place_of_start(&op);
         self.threads.push(Thread {
             id,
             life,
             token,
-            op: Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) },
-            place: 0,
+            op,
+            place,
             held: false,
             joined: false,
             directed: false,
@@ -478,6 +484,7 @@ impl World {
                 continue;
             }
             let ready = self.ready(slot);
+            let site = self.place_of(slot);
             let thread = &self.threads[slot];
             self.views.push(Pending {
                 thread: thread.id,
@@ -489,7 +496,7 @@ impl World {
                 } else {
                     pending_accesses(&thread.op, ready.enabled)
                 },
-                site: thread.place,
+                site,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
                 held: thread.held || self.cooperative && thread.op.kind != Kind::Label,
             });

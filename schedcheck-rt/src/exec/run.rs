@@ -162,12 +162,12 @@ impl Execution {
         self.world.outcome.as_ref().unwrap_or(&Outcome::Passed)
     }
 
-    pub(super) fn world_mut(&mut self) -> &mut World {
-        &mut self.world
-    }
-
     pub(crate) fn world(&self) -> &World {
         &self.world
+    }
+
+    pub(super) fn world_mut(&mut self) -> &mut World {
+        &mut self.world
     }
 
     /// From now on, executions are for a report: their views are kept, with just those decisions
@@ -443,6 +443,7 @@ impl Model for Execution {
         };
         self.world.trace.end = end;
         self.world.keep_pending();
+        self.world.number_places();
         if !matches!(end, End::Passed | End::Stopped) || self.keep_views {
             self.view = view::collect(&self.world);
         }

@@ -377,8 +377,9 @@ impl Active {
 
     /// The running thread passes a label.
     pub(crate) fn at_label(&self, name: &str, site: Site) {
+        let wanted = self.in_engine(|world| world.is_place_of_sequence(name, site));
         let world = self.world();
-        if world.cooperative {
+        if world.cooperative || wanted {
             self.perform(Op::new(Kind::Label, ObjectId::NONE, site));
         }
         if !world.is_directed(world.current) || !world.script.armed {

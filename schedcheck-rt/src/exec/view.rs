@@ -148,6 +148,11 @@ impl Execution {
         }
     }
 
+    /// The path of a thread.
+    pub(crate) fn path_of(&self, thread: ThreadId) -> String {
+        self.world().names.path(thread)
+    }
+
     /// Parent, and position among its children, of every thread that was ever numbered.
     pub(crate) fn parents(&self) -> &[(ThreadId, u32)] {
         self.world().names.parents()
@@ -180,6 +185,11 @@ pub(crate) fn collect(world: &World) -> View {
     let mut view = View { fingerprint: fingerprint(world), deltas: Vec::new(), threads, steps, blocked };
     view.deltas = if world.keep_needed {
         world.needed.iter().map(|needed| named_delta(world, &view, needed)).collect()
+    } else if world.guide.is_some() {
+        // What a guide decided is not in the plan.
+        let choices = world.trace.events.iter().filter(|event| !event.forced).map(|event| event.choice());
+        let deltas = choices.zip(0..).map(|(choice, step)| Delta { step, choice });
+        deltas.map(|delta| DeltaView { delta, instead: None }).collect()
     } else {
         world.plan().iter().map(|delta| DeltaView { delta: *delta, instead: None }).collect()
     };

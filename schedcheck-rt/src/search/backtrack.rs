@@ -145,7 +145,7 @@ impl Backtrack {
             conservative: choice != reversal.choice,
             asleep: false,
         };
-        let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
+        let rank = rank(options, &candidate);
         self.fringe.push(rank, line);
     }
 

@@ -1,7 +1,9 @@
 //! The search as its caller sees it: ask for an order, execute it, report the trace.
 
 use super::backtrack::Backtrack;
+use super::dive::Dived;
 use super::enumerate::Enumerate;
+use super::hunt::{Hunted, Hunter};
 use super::levels::Levels;
 use super::optimal::Optimal;
 use super::options::{Options, Reduction};
@@ -16,6 +18,8 @@ pub struct Order<'a> {
     pub plan: &'a Plan,
     /// Who decides after the plan's prefix, if default behaviour is not wanted.
     pub guide: Option<&'a mut dyn Guide>,
+    /// Whether the places of steps are to be numbered ([`Event::site`]): something is being predicted.
+    pub places: bool,
 }
 
 impl fmt::Debug for Order<'_> {
@@ -56,6 +60,8 @@ pub struct Stats {
     pub peak_bytes: usize,
     /// Random runs among the executions.
     pub random: u64,
+    /// Executions that were steered to what was predicted.
+    pub hunts: u64,
     /// Executions stopped because only sleeping threads were left.
     pub blocked: u64,
     /// All schedules with at most so many preemptions are covered.
@@ -98,7 +104,7 @@ impl Search {
         let strategy = match (options.bound, options.reduction) {
             _ if options.scoped => Strategy::Enumerate(Enumerate::new()),
             (Some(_), _) | (None, Reduction::None) => Strategy::Enumerate(Enumerate::new()),
-            (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new(options.seed)),
+            (None, Reduction::Optimal) => Strategy::Optimal(Optimal::new(&options)),
             (None, Reduction::Source | Reduction::Classic) => Strategy::Backtrack(Backtrack::new()),
         };
         let levels = Levels::beside(&options);
@@ -121,10 +127,10 @@ impl Search {
         match &mut self.strategy {
             Strategy::Optimal(optimal) => optimal.next(&self.options),
             Strategy::Backtrack(backtrack) => {
-                backtrack.next().map(|(plan, guide)| Order { plan, guide: Some(guide) })
+                backtrack.next().map(|(plan, guide)| Order { plan, guide: Some(guide), places: false })
             }
             Strategy::Enumerate(enumerate) => {
-                enumerate.next().map(|(plan, guide)| Order { plan, guide: Some(guide) })
+                enumerate.next().map(|(plan, guide)| Order { plan, guide: Some(guide), places: false })
             }
         }
     }
@@ -138,6 +144,9 @@ impl Search {
     /// Takes in the execution of the last order.
     pub fn learn(&mut self, trace: &Trace) -> Learned {
         let options = &mut self.options;
+        if let Some(route) = &options.route {
+            route.borrow_mut().learn(trace);
+        }
         let mut differs_at = None;
         let (signature, blocked) = match &mut self.strategy {
             _ if self.levels.running => (self.levels.learn(trace), false),
@@ -167,6 +176,39 @@ impl Search {
         self.stats.peak_pending = self.stats.peak_pending.max(pending);
         self.stats.peak_bytes = self.stats.peak_bytes.max(bytes);
         Learned { signature, new_trace, differs_at }
+    }
+
+    fn hunter(&self) -> Option<&Hunter> {
+        match &self.strategy {
+            Strategy::Optimal(optimal) => Some(&optimal.hunter),
+            Strategy::Backtrack(_) | Strategy::Enumerate(_) => None,
+        }
+    }
+
+    /// What became of the sequence that was asked for.
+    pub fn dived(&self) -> Dived {
+        match &self.strategy {
+            Strategy::Optimal(optimal) => optimal.diver.so_far,
+            Strategy::Backtrack(_) | Strategy::Enumerate(_) => Dived::default(),
+        }
+    }
+
+    /// How many places of it the last order, which was not reported, came by.
+    pub fn diving(&self) -> Option<usize> {
+        match &self.strategy {
+            Strategy::Optimal(optimal) if optimal.diver.is_diving() => Some(optimal.diver.furthest_now()),
+            _ => None,
+        }
+    }
+
+    /// What was predicted, and how often it was hunted.
+    pub fn predictions(&self) -> &[Hunted] {
+        self.hunter().map_or(&[], Hunter::known)
+    }
+
+    /// Which of [`Search::predictions`] the last order was to show.
+    pub fn hunted(&self) -> Option<usize> {
+        self.hunter().and_then(Hunter::current)
     }
 
     fn size(&self) -> (usize, usize) {
@@ -204,8 +246,10 @@ impl Search {
             Strategy::Optimal(optimal) => u64::from(optimal.seeds_run),
             Strategy::Backtrack(_) | Strategy::Enumerate(_) => 0,
         };
+        let hunts = self.hunter().map_or(0, |hunter| u64::from(hunter.done));
         Stats {
             random,
+            hunts,
             pending,
             bytes,
             complete: pending == 0 && !self.is_shared(),

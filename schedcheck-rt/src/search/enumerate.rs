@@ -225,7 +225,7 @@ impl Enumerate {
             conservative: false,
             asleep: preempts && self.recorder.asleep(step, choice.thread),
         };
-        let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
+        let rank = rank(options, &candidate);
         if self.shares.takes(&mut self.tree, line, rank) {
             self.fringe.push(rank, line);
             self.progress.queue(preemptions);

@@ -7,6 +7,7 @@ use super::enumerate::Enumerate;
 use super::fringe::{Fringe, MAX_PRIORITIES, Rank};
 use super::lines::{AWAY, LineId, PADDED};
 use super::optimal::Optimal;
+use super::options::Options;
 use super::progress::{Level, Progress};
 use super::records::{Renaming, read_edge, write_edge};
 use super::region::{RegionReader, RegionWriter};
@@ -240,7 +241,8 @@ impl Optimal {
     }
 
     pub(super) fn load(seed: u64, names: &Renaming, from: &mut Reader<'_>) -> Result<Optimal, Damaged> {
-        let mut loaded = Optimal::new(seed);
+        // What was predicted is not written down: nothing more is steered.
+        let mut loaded = Optimal::new(&Options { seed, ..Options::default() });
         loaded.epoch = from.number()?;
         loaded.systematic = from.number()?;
         loaded.seeds_run = from.number()?;

@@ -49,6 +49,24 @@ impl Fringe {
         line
     }
 
+    /// Takes a line out, wherever it is.
+    pub(super) fn remove(&mut self, line: LineId) {
+        let Some((rank, at)) = self.bins.iter().find_map(|(rank, bin)| {
+            let at = bin.iter().position(|&one| one == line)?;
+            Some((*rank, at))
+        }) else {
+            return;
+        };
+        self.len -= 1;
+        if let Some(bin) = self.bins.get_mut(&rank) {
+            bin.remove(at);
+            if bin.is_empty() {
+                self.room -= bin.capacity();
+                self.bins.remove(&rank);
+            }
+        }
+    }
+
     /// Keeps only some of the lines.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(LineId, Rank) -> bool) {
         let (mut len, mut room) = (0, 0);
@@ -88,6 +106,9 @@ mod tests {
         }
         let order: Vec<LineId> = std::iter::from_fn(|| fringe.pop()).collect();
         assert_eq!(order, [13, 11, 12, 10]);
+        fringe.push([0; 4], 14);
+        fringe.remove(14);
+        fringe.remove(15);
         assert_eq!((fringe.len(), fringe.bytes()), (0, 0));
     }
 }

@@ -80,7 +80,7 @@ impl Levels {
         self.executions += 1;
         self.running = true;
         let (plan, guide) = self.search.next()?;
-        Some(Order { plan, guide: Some(guide) })
+        Some(Order { plan, guide: Some(guide), places: false })
     }
 
     /// Takes in the execution of its last order; the signature of its class.

@@ -224,6 +224,18 @@ impl Lines {
         }
     }
 
+    /// Makes the chain longer.
+    pub(super) fn extend(&mut self, id: LineId, more: impl Iterator<Item = Edge>) {
+        let mut way = self.way(id).clone();
+        let sleepers: SmallVec<[u32; 8]> = way.words.drain(way.steps as usize..).collect();
+        for edge in more {
+            way.words.push(self.edges.number(edge));
+        }
+        way.steps = way.words.len() as u32;
+        way.words.extend(sleepers);
+        self.get_mut(id).way = self.number(way);
+    }
+
     /// Cuts the chain off before `step`, which is not its first.
     pub(super) fn cut(&mut self, id: LineId, step: StepIndex) {
         let mut way = self.way(id).clone();
@@ -289,10 +301,13 @@ mod tests {
             lines.cut(long, 7);
             assert_eq!(lines.chain(long).collect::<Vec<_>>(), [edge(7), edge(8)]);
             assert_eq!(lines.sleepers(long).collect::<Vec<_>>(), [(edge(4), 6), (edge(5), 7)]);
+            lines.extend(long, [edge(2)].into_iter());
+            assert_eq!(lines.chain(long).collect::<Vec<_>>(), [edge(7), edge(8), edge(2)]);
+            assert_eq!((lines.free(long), lines.sleepers(long).count()), (7, 2));
             lines.remove(long);
             lines.remove(short);
             assert_eq!(lines.len(), 0);
         }
-        assert_eq!((lines.made, lines.ways.len()), (2, 4));
+        assert_eq!((lines.made, lines.ways.len()), (2, 5));
     }
 }

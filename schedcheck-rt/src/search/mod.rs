@@ -3,20 +3,24 @@
 //! [`engine::Search`] is what a caller uses; [`step`] is the language it speaks. An unbounded
 //! search executes each happens-before class once (`wakeup.rs` says why in any order), a bounded one
 //! every class within the bound (`enumerate.rs`).
+mod adopt;
 mod backtrack;
 pub mod bytes;
 pub mod dependence;
+pub mod dive;
 mod edges;
 pub mod engine;
 mod enumerate;
 mod exchange;
 mod fringe;
 pub mod history;
+pub mod hunt;
 mod invariants;
 mod levels;
 mod lines;
 mod optimal;
 pub mod options;
+pub mod predict;
 pub mod priority;
 pub mod progress;
 mod quick;
@@ -25,6 +29,7 @@ mod recorder;
 pub mod records;
 mod region;
 pub mod rng;
+pub mod route;
 mod seeds;
 mod sequence;
 mod share;

@@ -25,9 +25,12 @@
 //! known, so a model that drops executions stops the thread whose assumption failed and lets
 //! the others go on to their end.
 
+use super::adopt::{Adopted, Executed};
+use super::dive::Diver;
 use super::engine::Order;
 use super::fringe::Fringe;
 use super::history::History;
+use super::hunt::Hunter;
 use super::invariants::check;
 use super::options::Options;
 use super::priority::{Candidate, rank};
@@ -65,6 +68,10 @@ pub(super) struct Optimal {
     pub(super) root: Option<Edge>,
     order: Vec<StepIndex>,
     adopted: Trace,
+    pub(super) hunter: Box<Hunter>,
+    pub(super) diver: Box<Diver>,
+    /// What was executed, while executions are steered.
+    executed: Executed,
     pub(super) length: usize,
     pub(super) spinners: Vec<(ThreadId, ObjectId)>,
     pub(super) shares: Shares,
@@ -75,13 +82,15 @@ pub(super) struct Optimal {
 }
 
 impl Optimal {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(options: &Options) -> Self {
+        let mut tree = Tree::new();
+        tree.keeps_all = options.hunts > 0 || options.route.is_some();
         let mut fringe = Fringe::new();
         fringe.push([0; 4], ROOT);
         let mut progress = Progress::default();
         progress.queue(0);
         Optimal {
-            tree: Tree::new(),
+            tree,
             fringe,
             current: None,
             path: Vec::new(),
@@ -94,7 +103,7 @@ impl Optimal {
             inserter: Inserter::default(),
             preemptions: Vec::new(),
             progress,
-            seeds: Random::new(seed),
+            seeds: Random::new(options.seed),
             seeds_run: 0,
             systematic: 0,
             root: None,
@@ -102,6 +111,9 @@ impl Optimal {
             adopted: Trace::default(),
             length: 0,
             spinners: Vec::new(),
+            hunter: Box::new(Hunter::new(options.hunts)),
+            diver: Box::new(Diver::new(options.route.clone(), options.seed)),
+            executed: Executed::default(),
             shares: Shares::default(),
             epoch: 0,
             is_stale: false,
@@ -109,12 +121,23 @@ impl Optimal {
     }
 
     pub(super) fn next(&mut self, options: &Options) -> Option<Order<'_>> {
+        let may_steer = self.tree.keeps_all && self.executed.has(ROOT);
+        if may_steer && self.fringe.len() > 0 && self.diver.choose() {
+            self.plan.deltas.clear();
+            self.plan.prefix = 0;
+            return Some(Order { plan: &self.plan, guide: Some(&mut *self.diver), places: true });
+        }
+        if may_steer && self.hunter.choose(self.fringe.len()) {
+            self.plan.deltas.clear();
+            self.plan.prefix = 0;
+            return Some(Order { plan: &self.plan, guide: Some(self.hunter.guide()), places: true });
+        }
         if self.wants_seed(options) {
             self.seeds_run += 1;
             self.seeds.restart(self.length);
             self.plan.deltas.clear();
             self.plan.prefix = 0;
-            return Some(Order { plan: &self.plan, guide: Some(&mut self.seeds) });
+            return Some(Order { plan: &self.plan, guide: Some(&mut self.seeds), places: false });
         }
         let line = self.fringe.pop()?;
         self.systematic = self.systematic.saturating_add(1);
@@ -123,7 +146,7 @@ impl Optimal {
         self.tree.path(line, &mut self.path);
         self.shared = shared_steps(&self.tree, &self.last_path, &self.path);
         self.tree.plan(&self.path, &mut self.plan);
-        Some(Order { plan: &self.plan, guide: None })
+        Some(Order { plan: &self.plan, guide: None, places: self.hunter.is_looking() })
     }
 
     /// Small tests are done before random runs could be of use; in large ones they are a share.
@@ -138,9 +161,15 @@ impl Optimal {
     /// Takes in the execution of the plan given out last. If it does not repeat what it should, says
     /// from which step on.
     pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) -> Option<StepIndex> {
+        let steered = self.diver.is_diving() || self.hunter.current().is_some();
         let Some(line) = self.current.take() else {
             self.last_path.clear();
-            self.learn_seed(options, trace);
+            if steered {
+                self.learn_steered(options, trace);
+                self.look_for_prey(trace);
+            } else {
+                self.learn_seed(options, trace);
+            }
             return None;
         };
         let differs = first_difference(&self.last_events[..self.shared as usize], &trace.events);
@@ -156,8 +185,9 @@ impl Optimal {
             self.root = trace.events.first().map(Edge::of);
             self.length = trace.events.len();
         }
-        self.tree.executed(line, &trace.events);
+        self.executed(line, &trace.events);
         self.insert_reversals(options, trace, shared);
+        self.look_for_prey(trace);
         self.last_events.truncate(shared as usize);
         self.last_events.extend_from_slice(&trace.events[shared as usize..]);
         self.last_path.extend_from_slice(&self.path);
@@ -186,15 +216,46 @@ impl Optimal {
         }
     }
 
+    fn executed(&mut self, line: LineId, events: &[Event]) {
+        self.tree.executed(line, events);
+        if self.tree.keeps_all {
+            self.executed.keep(line, self.tree.start(line), events);
+        }
+    }
+
+    /// Lets the hunter look, and lets go of what only hunting needs.
+    fn look_for_prey(&mut self, trace: &Trace) {
+        if !self.tree.keeps_all {
+            return;
+        }
+        if !self.diver.is_diving() {
+            self.hunter.learn(trace);
+        }
+        self.diver.learn(trace);
+        if !self.hunter.is_active() && !self.diver.is_active() {
+            self.stop_steering();
+        }
+    }
+
+    /// From now on no execution is steered: what is known of others ends where somebody else's share
+    /// begins.
+    pub(super) fn stop_steering(&mut self) {
+        self.tree.keeps_all = false;
+        self.executed.clear();
+    }
+
     pub(super) fn start_again(&mut self) {
         if self.shares.share.is_some() {
             self.is_stale = true;
             self.fringe = Fringe::new();
             return;
         }
+        let keeps_all = self.tree.keeps_all;
         self.epoch += 1;
         self.shares = Shares::default();
         self.tree = Tree::new();
+        self.tree.keeps_all = keeps_all;
+        self.executed.clear();
         self.fringe = Fringe::new();
         self.fringe.push([0; 4], ROOT);
         self.progress.forget_queue();
@@ -249,6 +310,45 @@ impl Optimal {
         self.settle(line);
     }
 
+    /// Gives a steered execution its place in the tree, unless its class has been executed.
+    fn learn_steered(&mut self, options: &mut Options, trace: &Trace) {
+        self.history.read(trace);
+        if trace.end != End::Passed {
+            return;
+        }
+        let source = Source {
+            trace,
+            history: &self.history,
+            path: &[ROOT],
+            budget: options.budget,
+            spinners: &self.spinners,
+        };
+        let adopted = self.inserter.adopt_steered(&mut self.tree, source, &self.executed, &mut self.order);
+        let Some(adopted) = adopted else {
+            if !self.diver.is_diving() {
+                self.hunter.repeated();
+            }
+            return;
+        };
+        let mut events = std::mem::take(&mut self.adopted);
+        reorder(trace, &self.order, &mut events);
+        let line = match adopted {
+            Adopted::New(line) => line,
+            Adopted::First(line) => {
+                self.fringe.remove(line);
+                self.progress.start(self.tree.preemptions(line));
+                self.tree.spell_out(line, &events.events);
+                line
+            }
+        };
+        self.tree.path(line, &mut self.path);
+        self.executed(line, &events.events);
+        self.insert_reversals(options, &events, 0);
+        self.adopted = events;
+        self.progress.finish();
+        self.settle(line);
+    }
+
     /// `kept`: how many steps are as in the execution that reversals were inserted from last.
     fn insert_reversals(&mut self, options: &mut Options, trace: &Trace, kept: StepIndex) {
         count_preemptions(trace, &mut self.preemptions, kept);
@@ -284,7 +384,7 @@ impl Optimal {
                 conservative: reversal.instead_of == NO_STEP || reversal.accesses.iter().any(releases),
                 asleep: false,
             };
-            let rank = rank(&mut options.priority, options.places.as_deref(), &candidate);
+            let rank = rank(options, &candidate);
             if self.shares.takes(&mut self.tree, branch.line, rank) {
                 self.fringe.push(rank, branch.line);
                 self.progress.queue(branch.preemptions);
@@ -309,10 +409,13 @@ impl Optimal {
 fn reorder(trace: &Trace, order: &[StepIndex], into: &mut Trace) {
     into.clear();
     into.pending.extend_from_slice(&trace.pending);
-    let moved = |step: StepIndex| order.iter().position(|&old| old == step);
+    let mut moved = vec![NO_STEP; trace.events.len()];
+    for (&old, new) in order.iter().zip(0..) {
+        moved[old as usize] = new;
+    }
     for &step in order {
         let mut event = trace.events[step as usize];
-        event.enabler = moved(event.enabler).map_or(NO_STEP, |new| new as StepIndex);
+        event.enabler = moved.get(event.enabler as usize).copied().unwrap_or(NO_STEP);
         into.events.push(event);
     }
 }

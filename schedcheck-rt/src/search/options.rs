@@ -1,7 +1,9 @@
 //! What the caller may ask of a search.
 
 use super::priority::Priority;
+use super::route::Route;
 use super::step::{Budget, Places};
+use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
@@ -38,6 +40,8 @@ pub struct Options {
     pub seed_after: u32,
     /// Other executions for each of them.
     pub seed_every: u32,
+    /// How many executions of an unbounded search may be steered to what was predicted (`hunt.rs`).
+    pub hunts: u32,
     /// Executions of an unbounded search for each one that covers the schedules with few preemptions
     /// first (`levels.rs`); 0: none of those.
     pub level_every: u32,
@@ -47,6 +51,8 @@ pub struct Options {
     pub scoped: bool,
     /// What `method` and `var` need to know.
     pub places: Option<Rc<dyn Places>>,
+    /// Where executions are to go first; what `seq` and `distance` need to know.
+    pub route: Option<Rc<RefCell<Route>>>,
 }
 
 impl Default for Options {
@@ -60,10 +66,12 @@ impl Default for Options {
             seed_runs: 0,
             seed_after: 500,
             seed_every: 19,
+            hunts: 0,
             level_every: 0,
             level_after: 1000,
             scoped: false,
             places: None,
+            route: None,
         }
     }
 }

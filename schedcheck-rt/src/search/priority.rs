@@ -3,6 +3,7 @@
 //! Any function is admissible: it changes the order of the search, never what is covered.
 
 use super::fringe::{MAX_PRIORITIES, Rank};
+use super::options::Options;
 use super::rng::Rng;
 use super::step::{Choice, Event, Places, StepIndex, Trace};
 use std::fmt;
@@ -52,13 +53,17 @@ pub enum Priority {
     Method,
     /// `var`: the same for the objects they use.
     Variable,
+    /// `seq`: fewest places of the sequence left to come by.
+    Sequence,
+    /// `distance`: nearest to the next of them.
+    Distance,
     /// `changed`: the same for changed lines.
     Changed,
     /// A function of one's own.
     Custom(Box<dyn Prioritize>),
 }
 
-const NAMES: &str = "pb, dpor, mdpor, ss, rand, rand:SEED, dfs, bfs, method, var, changed";
+const NAMES: &str = "pb, dpor, mdpor, ss, rand, rand:SEED, dfs, bfs, method, var, changed, seq, distance";
 
 impl fmt::Debug for Priority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,6 +77,8 @@ impl fmt::Debug for Priority {
             Priority::Shallowest => "bfs",
             Priority::Method => "method",
             Priority::Variable => "var",
+            Priority::Sequence => "seq",
+            Priority::Distance => "distance",
             Priority::Changed => "changed",
             Priority::Custom(_) => "custom",
         };
@@ -115,6 +122,8 @@ fn parse_one(name: &str) -> Result<Priority, String> {
         }
         "method" => plain(Priority::Method),
         "var" => plain(Priority::Variable),
+        "seq" => plain(Priority::Sequence),
+        "distance" => plain(Priority::Distance),
         "changed" => plain(Priority::Changed),
         _ => Err(format!("unknown priority `{name}`; there are {NAMES}, combined by commas")),
     }
@@ -130,14 +139,18 @@ pub fn put_changed_first(priorities: &mut Vec<Priority>) {
 }
 
 /// Ranks a candidate by every function of the list.
-pub(super) fn rank(
-    priorities: &mut [Priority],
-    places: Option<&dyn Places>,
-    candidate: &Candidate<'_>,
-) -> Rank {
+pub(super) fn rank(options: &mut Options, candidate: &Candidate<'_>) -> Rank {
     let mut ranks = Rank::default();
-    for (rank, priority) in ranks.iter_mut().zip(priorities) {
-        *rank = priority.rank(places, candidate);
+    for (rank, priority) in ranks.iter_mut().zip(&mut options.priority) {
+        *rank = match (&*priority, &options.route) {
+            (Priority::Sequence, Some(route)) => {
+                route.borrow().left_after(candidate.trace, candidate.step, candidate.choice) as i32
+            }
+            (Priority::Distance, Some(route)) => {
+                route.borrow_mut().distance_after(candidate.trace, candidate.step, candidate.choice) as i32
+            }
+            _ => priority.rank(options.places.as_deref(), candidate),
+        };
     }
     ranks
 }
@@ -164,6 +177,8 @@ impl Priority {
             Priority::Variable => involved(candidate, |event| {
                 places.is_some_and(|p| event.accesses.iter().any(|access| p.is_named(access.object)))
             }),
+            // Without a sequence all are alike.
+            Priority::Sequence | Priority::Distance => 0,
             Priority::Changed => {
                 involved(candidate, |event| places.is_some_and(|places| places.is_changed(event.site)))
             }

@@ -7,8 +7,11 @@ use super::models::toy::{Program, Toy};
 use super::options::{Options, Reduction};
 use super::priority;
 use super::rng::Rng;
-use super::step::{Budget, End, Model, Trace};
+use super::route::{Route, Wanted};
+use super::step::{Budget, End, Model, ObjectId, Places, Plan, Trace};
 use rustc_hash::FxHashSet;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Orders of exploration that are compared.
 pub(crate) const ORDERS: [&str; 7] = ["dfs", "bfs", "pb", "rand:1", "rand:2", "mdpor,pb", "ss,pb,rand:3"];
@@ -42,6 +45,10 @@ pub(crate) struct Found {
     pub(crate) stopped: u64,
     /// Random runs among the executions.
     pub(crate) random: u64,
+    /// Steered ones.
+    pub(crate) hunts: u64,
+    /// Along a sequence.
+    pub(crate) dives: u32,
     pub(crate) classes: FxHashSet<u64>,
     pub(crate) finals: FxHashSet<u64>,
 }
@@ -62,8 +69,9 @@ pub(crate) fn explore(program: &Program, options: Options) -> Found {
         classes.insert(learned.signature);
         finals.insert(toy.final_state);
     }
-    let Stats { executions, traces, diverged, random, .. } = search.stats();
-    Found { executions: executions - stopped, traces, diverged, stopped, random, classes, finals }
+    let Stats { executions, traces, diverged, random, hunts, .. } = search.stats();
+    let (executions, dives) = (executions - stopped, search.dived().dives);
+    Found { executions, traces, diverged, stopped, random, hunts, dives, classes, finals }
 }
 
 /// The default options with other priorities.
@@ -128,6 +136,7 @@ pub fn soak(seed: u64, programs: u64) -> Result<Figures, String> {
         }
         match number % 10 {
             0 => bounded(number, family)?,
+            3 => _ = hunting(number, family, budget)?,
             5 => _ = trusted(number, family)?,
             _ => {}
         }
@@ -198,6 +207,76 @@ pub(crate) fn trusted(seed: u64, family: Family) -> Result<Trusted, String> {
         }
         figures.compared += 1;
         figures.smaller += u32::from(allowed.len() < all.classes.len());
+    }
+    Ok(figures)
+}
+
+/// What comparing with hunts covered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hunts {
+    pub(crate) programs: u64,
+    pub(crate) executions: u64,
+    /// Executions that were steered.
+    pub(crate) hunts: u64,
+    /// Executions beyond one per class.
+    pub(crate) surplus: u64,
+    /// Executions along a sequence.
+    pub(crate) dives: u64,
+}
+
+/// Places of a toy program, by number.
+struct Elements(Vec<u32>);
+
+impl Places for Elements {
+    fn in_method(&self, _site: u32) -> bool {
+        false
+    }
+
+    fn is_named(&self, _object: ObjectId) -> bool {
+        false
+    }
+
+    fn is_changed(&self, _site: u32) -> bool {
+        false
+    }
+
+    fn is_element(&self, site: u32, number: u32) -> bool {
+        self.0[number as usize] == site
+    }
+}
+
+/// A sequence of, or a meeting at, places that the first execution came by.
+fn some_route(program: &Program, seed: u64) -> Route {
+    let mut trace = Trace::default();
+    Toy::new(program.clone()).run(&Plan::default(), None, &mut trace);
+    let mut rng = Rng::new(seed);
+    let sites = (0..2 + rng.below(2))
+        .map(|_| trace.events.get(rng.below(trace.events.len().max(1))).map_or(0, |event| event.site));
+    let places = Elements(sites.collect());
+    let count = places.0.len() as u32;
+    let wanted = if rng.below(3) == 0 { Wanted::Meeting(count) } else { Wanted::Sequence(count) };
+    Route::new(wanted, Rc::new(places))
+}
+
+/// Compares a search that hunts predictions, and one that follows a sequence, with brute force: the same
+/// classes, whatever comes first.
+pub(crate) fn hunting(seed: u64, family: Family, budget: Budget) -> Result<Hunts, String> {
+    let program = program(seed, family);
+    let mut figures = Hunts::default();
+    let Some(truth) = truth(&program, budget, LARGEST) else {
+        return Ok(figures);
+    };
+    figures.programs = 1;
+    for order in ["mdpor,pb", "rand:6"] {
+        let route = Some(Rc::new(RefCell::new(some_route(&program, seed))));
+        let found = explore(&program, Options { budget, route, ..by("seq,distance,pb") });
+        verdict(&truth, &found).map_err(|what| format!("{family:?} {seed} along a sequence: {what}"))?;
+        figures.dives += u64::from(found.dives);
+        let found = explore(&program, Options { budget, hunts: 30, ..by(order) });
+        verdict(&truth, &found).map_err(|what| format!("{family:?} {seed} hunting, by {order}: {what}"))?;
+        figures.executions += found.executions;
+        figures.hunts += found.hunts;
+        figures.surplus += found.executions - found.classes.len() as u64;
     }
     Ok(figures)
 }

@@ -405,6 +405,20 @@ pub trait Places {
     fn is_changed(&self, site: u32) -> bool;
     /// Whether the object is one of interest.
     fn is_named(&self, object: ObjectId) -> bool;
+    /// Whether a place is the n-th one of a sequence that was asked for.
+    fn is_element(&self, site: u32, number: u32) -> bool {
+        let _ = (site, number);
+        false
+    }
+    /// Whether two places are on the same line.
+    fn same_line(&self, site: u32, other: u32) -> bool {
+        site == other
+    }
+    /// How many lines a place is before the n-th one of a sequence, in the same file.
+    fn lines_before(&self, site: u32, number: u32) -> Option<u32> {
+        let _ = (site, number);
+        None
+    }
 }
 
 /// Something whose schedules can be searched: the only door between the search and the world.

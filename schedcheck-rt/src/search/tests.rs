@@ -8,7 +8,7 @@ use super::models::random::{FAMILIES, Family, program};
 use super::models::toy::{Program, Toy};
 use super::options::{Options, Reduction};
 use super::shrink::minimise;
-use super::soak::{Figures, Trusted, bounded, by, compare, explore, trusted};
+use super::soak::{Figures, Hunts, Trusted, bounded, by, compare, explore, hunting, trusted};
 use super::step::{Access, Budget, End, Model, ObjectId, Trace};
 use rustc_hash::FxHashSet;
 
@@ -118,6 +118,26 @@ fn other_reductions_agree_with_brute_force() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn steering_changes_the_order_only() {
+    for (budget, seeds) in [(Budget::NONE, 0..50), (Budget::default(), 50..80)] {
+        let mut total = Hunts::default();
+        for family in FAMILIES {
+            for seed in seeds.clone() {
+                let more = hunting(seed, family, budget).unwrap();
+                total.programs += more.programs;
+                total.executions += more.executions;
+                total.hunts += more.hunts;
+                total.surplus += more.surplus;
+                total.dives += more.dives;
+            }
+        }
+        assert!(total.programs > 150 && total.hunts > 50 && total.dives > 1000, "{total:?}");
+        // What is hunted in a small program was often seen before: the price is one execution in ten.
+        assert!(budget != Budget::NONE || total.surplus * 10 < total.executions, "{total:?}");
     }
 }
 

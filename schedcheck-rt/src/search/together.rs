@@ -44,7 +44,10 @@ impl Search {
     /// Gives away about `wanted` executions, the best first.
     pub fn give(&mut self, wanted: usize) -> Share {
         match &mut self.strategy {
-            Strategy::Optimal(search) => search.shares.give(&mut search.tree, &mut search.fringe, wanted),
+            Strategy::Optimal(search) => {
+                search.stop_steering();
+                search.shares.give(&mut search.tree, &mut search.fringe, wanted)
+            }
             Strategy::Enumerate(search) => search.shares.give(&mut search.tree, &mut search.fringe, wanted),
             Strategy::Backtrack(_) => Share::default(),
         }
@@ -53,7 +56,10 @@ impl Search {
     /// Gives away everything, in `count` shares of about the same size.
     pub fn deal(&mut self, count: usize) -> Vec<Share> {
         match &mut self.strategy {
-            Strategy::Optimal(search) => search.shares.deal(&mut search.tree, &mut search.fringe, count),
+            Strategy::Optimal(search) => {
+                search.stop_steering();
+                search.shares.deal(&mut search.tree, &mut search.fringe, count)
+            }
             Strategy::Enumerate(search) => search.shares.deal(&mut search.tree, &mut search.fringe, count),
             Strategy::Backtrack(_) => vec![Share::default(); count],
         }

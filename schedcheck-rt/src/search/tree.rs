@@ -49,6 +49,8 @@ pub(super) struct NewLine<'a> {
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) lines: Lines,
+    /// Executions may still be inserted anywhere (`adopt.rs`): nothing is forgotten.
+    pub(super) keeps_all: bool,
 }
 
 impl Tree {
@@ -56,7 +58,7 @@ impl Tree {
         let mut lines = Lines::new();
         let root = lines.add((ROOT, 0), (None, &[]), 0, std::iter::empty(), 0);
         debug_assert_eq!(root, ROOT, "it is the first one");
-        Tree { lines }
+        Tree { lines, keeps_all: false }
     }
 
     /// Adds a line.
@@ -218,6 +220,13 @@ impl Tree {
         self.lines.correct(line, done.iter().map(Edge::of));
     }
 
+    /// `line` is to be executed as `events` have it, to their end.
+    pub(super) fn spell_out(&mut self, line: LineId, events: &[Event]) {
+        let known = self.start(line) as usize + self.lines.chain(line).len();
+        let more = events.get(known..).unwrap_or_default();
+        self.lines.extend(line, more.iter().map(Edge::of));
+    }
+
     /// Whether the chain of `line` goes on behind the reversed operation.
     pub(super) fn set_padded(&mut self, line: LineId, padded: bool) {
         self.lines.get_mut(line).set(PADDED, padded);
@@ -269,7 +278,7 @@ impl Tree {
     }
 
     fn forget_drained_children(&mut self, id: LineId) {
-        loop {
+        while !self.keeps_all {
             let last = self.lines.get(id).child;
             if last == NO_LINE || self.start(last) < self.free(id) {
                 return;

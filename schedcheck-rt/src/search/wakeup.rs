@@ -121,6 +121,13 @@ pub(super) struct Place {
     goes_on: bool,
 }
 
+impl Place {
+    /// The point before the first step, where the first execution did `own`.
+    pub(super) fn root(own: Option<Edge>) -> Place {
+        Place { line: ROOT, step: 0, own, reversed: None, preemptions: 0, running: None, goes_on: false }
+    }
+}
+
 impl Inserter {
     /// Inserts a reversal, unless what it leads to is covered.
     pub(super) fn reverse(
@@ -157,32 +164,28 @@ impl Inserter {
         root: Option<Edge>,
         order: &mut Vec<StepIndex>,
     ) -> Option<LineId> {
+        let reversal = self.prepare_whole(source, order);
+        let branch = self.insert(tree, source, &reversal, Place::root(root));
+        *order = self.order.take().unwrap_or_default();
+        branch.map(|branch| branch.line)
+    }
+
+    /// Makes all of an execution w, the reversal of nothing.
+    pub(super) fn prepare_whole(&mut self, source: Source<'_>, order: &mut Vec<StepIndex>) -> Reversal {
+        self.prepare(source, 0);
+        self.rest.clear();
+        self.rest.extend(0..source.trace.events.len() as StepIndex);
+        order.clear();
+        self.order = Some(std::mem::take(order));
         let nobody = Choice { thread: ThreadId(u16::MAX), alt: Alt::DEFAULT };
-        let reversal = Reversal {
+        Reversal {
             at: 0,
             choice: nobody,
             accesses: [Access::NONE; 2],
             enabler: NO_STEP,
             instead_of: NO_STEP,
             excludes_sharers: false,
-        };
-        self.prepare(source, 0);
-        self.rest.clear();
-        self.rest.extend(0..source.trace.events.len() as StepIndex);
-        let place = Place {
-            line: ROOT,
-            step: 0,
-            own: root,
-            reversed: None,
-            preemptions: 0,
-            running: None,
-            goes_on: false,
-        };
-        order.clear();
-        self.order = Some(std::mem::take(order));
-        let branch = self.insert(tree, source, &reversal, place);
-        *order = self.order.take().unwrap_or_default();
-        branch.map(|branch| branch.line)
+        }
     }
 
     /// The choices that could begin what a reversal leads to, of the steps up to the reversed one.
@@ -254,12 +257,12 @@ impl Inserter {
         }
     }
 
-    fn covers(&self, source: Source<'_>, reversal: &Reversal, place: &Place, edge: &Edge) -> bool {
+    pub(super) fn covers(&self, source: Source<'_>, reversal: &Reversal, place: &Place, edge: &Edge) -> bool {
         place.reversed != Some(edge.choice()) && self.weak_initial(source, reversal, edge)
     }
 
     /// Takes `edge` out of w. False if nothing remains to be inserted.
-    fn descend(
+    pub(super) fn descend(
         &mut self,
         source: Source<'_>,
         reversal: &Reversal,
@@ -365,7 +368,13 @@ impl Inserter {
     }
 
     /// Makes the rest of w a branch, as short as it can be.
-    fn branch(&mut self, tree: &mut Tree, source: Source<'_>, reversal: &Reversal, place: &Place) -> Branch {
+    pub(super) fn branch(
+        &mut self,
+        tree: &mut Tree,
+        source: Source<'_>,
+        reversal: &Reversal,
+        place: &Place,
+    ) -> Branch {
         self.chain.clear();
         self.sleepers.clear();
         let in_chain = place.step < tree.free(place.line);

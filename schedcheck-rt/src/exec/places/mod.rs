@@ -10,13 +10,16 @@
 //! without optimisation unless the user wants otherwise.
 
 mod changed;
+mod elements;
+pub(crate) mod sites;
 mod source;
 mod symbols;
 
 use super::controller::World;
-use crate::model::{Op, Site};
+use crate::model::{Kind, Op, Site};
 use crate::search::step::{ObjectId, Places};
 pub use changed::ChangedLines;
+pub use elements::Element;
 use rustc_hash::{FxHashMap, FxHasher};
 use source::Sources;
 use std::cell::RefCell;
@@ -35,6 +38,8 @@ pub struct Names {
     pub trusted: Vec<String>,
     /// Crates, modules or functions outside of which nothing is to be preempted.
     pub focus: Vec<String>,
+    /// The places of a sequence or a meeting.
+    pub elements: Vec<Element>,
     /// Lines for the priority `changed`.
     pub changed: Vec<ChangedLines>,
 }
@@ -43,7 +48,8 @@ impl Names {
     /// Whether nothing was asked for.
     pub fn is_empty(&self) -> bool {
         let lists = [&self.methods, &self.variables, &self.trusted, &self.focus];
-        lists.iter().all(|list| list.is_empty()) && self.changed.is_empty()
+        let none = lists.iter().all(|list| list.is_empty());
+        none && self.changed.is_empty() && self.elements.is_empty()
     }
 }
 
@@ -54,6 +60,10 @@ struct Marks {
     variable: bool,
     changed: bool,
     calm: bool,
+    /// Where it is, and what is done there.
+    site: Option<(Site, Kind)>,
+    /// Which of the elements it is, as a set of bits.
+    elements: u64,
 }
 
 /// All places and named objects met so far.
@@ -75,6 +85,8 @@ struct Met {
     marks: Vec<Marks>,
     /// By number of the object.
     named: Vec<bool>,
+    /// Labels of a sequence that were passed, by the address of their source location.
+    passed: FxHashMap<usize, String>,
     /// Labelled ranges of addresses in this execution.
     labels: Vec<(usize, usize)>,
     sources: Sources,
@@ -120,7 +132,8 @@ impl PlaceTable {
     }
 
     /// The number of the place of an operation whose stack has these return addresses.
-    fn number(&self, site: Site, stack: Frames) -> u32 {
+    fn number(&self, op: &Op, stack: Frames) -> u32 {
+        let site = op.site;
         let mut hasher = FxHasher::default();
         hasher.write_usize(std::ptr::from_ref(site).addr());
         stack.clone().for_each(|address| hasher.write_usize(address));
@@ -134,10 +147,22 @@ impl PlaceTable {
             && met.sources.receiver(site).is_some_and(|name| self.names.variables.contains(&name));
         let calm = inside(&self.trusted) || !self.names.focus.is_empty() && !inside(&self.focus);
         let number = met.marks.len() as u32;
-        let changed = self.names.changed.iter().any(|lines| lines.contain(site));
-        met.marks.push(Marks { method: inside(&self.methods), variable, changed, calm });
+        let site = Some((site, op.kind));
+        let mut elements = 0;
+        for (element, number) in self.names.elements.iter().zip(0..u64::BITS) {
+            let label = met.passed.get(&std::ptr::from_ref(op.site).addr());
+            let is_at = element.is_at(op.site, || label.cloned().or_else(|| met.sources.receiver(op.site)));
+            elements |= u64::from(is_at) << number;
+        }
+        let changed = self.names.changed.iter().any(|lines| lines.contain(op.site));
+        met.marks.push(Marks { method: inside(&self.methods), variable, changed, calm, site, elements });
         met.numbers.insert(key, number);
         number
+    }
+
+    /// Where a place is, and what is done there.
+    pub(super) fn site(&self, number: u32) -> Option<(Site, Kind)> {
+        self.met.borrow().marks.get(number as usize)?.site
     }
 
     fn begin(&self) {
@@ -182,6 +207,21 @@ impl Places for Rc<PlaceTable> {
     fn is_named(&self, object: ObjectId) -> bool {
         self.met.borrow().named.get(object.0 as usize).is_some_and(|named| *named)
     }
+
+    fn is_element(&self, site: u32, number: u32) -> bool {
+        let met = self.met.borrow();
+        met.marks.get(site as usize).is_some_and(|marks| marks.elements >> number & 1 != 0)
+    }
+
+    fn same_line(&self, site: u32, other: u32) -> bool {
+        let line = |number: u32| self.site(number).map(|(site, _)| (site.file(), site.line()));
+        site == other || line(site).is_some() && line(site) == line(other)
+    }
+
+    fn lines_before(&self, site: u32, number: u32) -> Option<u32> {
+        let (site, _) = self.site(site)?;
+        self.names.elements.get(number as usize)?.lines_after(site)
+    }
 }
 
 impl World {
@@ -192,11 +232,29 @@ impl World {
         let Some(places) = &self.places else { return };
         let thread = &mut self.threads[self.current];
         let stack = Frames::of_caller(thread.stack_base);
-        let before = std::mem::replace(&mut thread.place, places.number(op.site, stack));
+        let before = std::mem::replace(&mut thread.place, places.number(op, stack));
         thread.held = places.is_calm(before) && places.is_calm(thread.place);
         if places.met.borrow().marks[thread.place as usize].variable {
             places.name_object(op.object);
         }
+    }
+
+    /// Whether a label is a place of the sequence that was asked for.
+    pub(super) fn is_place_of_sequence(&self, label: &str, site: Site) -> bool {
+        let Some(places) = &self.places else { return false };
+        let wanted = places.names.elements.iter().any(|element| element.is_named(label));
+        if wanted {
+            let key = std::ptr::from_ref(site).addr();
+            places.met.borrow_mut().passed.entry(key).or_insert_with(|| label.to_owned());
+        }
+        wanted
+    }
+
+    /// Where a thread stands that was started at `op` and has done nothing yet.
+    pub(super) fn place_of_start(&self, op: &Op) -> u32 {
+        let nowhere = Frames { frame: 0, low: 1, base: 0 };
+        let wanted = self.places.as_ref().filter(|places| !places.names.elements.is_empty());
+        wanted.map_or(0, |places| places.number(op, nowhere))
     }
 
     /// A new execution begins.

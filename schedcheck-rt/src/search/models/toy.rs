@@ -6,10 +6,12 @@
 
 use super::super::history::mix;
 use super::super::step::*;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// One operation; every one of them yields one result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     Load(u32),
     Store(u32, u64),
@@ -72,6 +74,13 @@ impl Program {
 }
 
 const HELD: u64 = u64::MAX;
+
+/// What is the same operation stands at the same place.
+fn site_of(op: Op) -> u32 {
+    let mut hasher = FxHasher::default();
+    op.hash(&mut hasher);
+    hasher.finish() as u32
+}
 
 #[derive(Clone, Default)]
 struct Object {
@@ -198,7 +207,7 @@ impl<'p> State<'p> {
                     enabled: self.enabled(thread, op),
                     costly_alts: self.costly(thread, op),
                     accesses: [access, Access::NONE],
-                    site: 0,
+                    site: site_of(op),
                     yields: false,
                     held: self.is_held(thread),
                 });
@@ -281,6 +290,7 @@ impl<'p> State<'p> {
             _ => self.costly(thread, op),
         };
         event.forced = forced;
+        event.site = site_of(op);
         let (access, reads_when, full_mode, before) = self.describe(op);
         event.accesses[0] = access;
         (event.reads_when, event.full_mode, event.before) = (reads_when, full_mode, before);
