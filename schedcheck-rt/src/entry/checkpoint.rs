@@ -218,7 +218,7 @@ impl Settings {
         let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(",") };
         format!(
             "bound={bound} reduction={reduction} spurious={} timeouts={} weak-cas={} max-steps={} races={} \
-             symmetry={} leaks={} trust={} focus={}",
+             symmetry={} leaks={} cooperative={} trust={} focus={}",
             self.budget.spurious,
             self.budget.timeouts,
             self.budget.weak_failures,
@@ -226,6 +226,7 @@ impl Settings {
             on(self.races),
             on(self.symmetry),
             on(self.leaks),
+            on(self.cooperative),
             list(&self.names.trusted),
             list(&self.names.focus),
         )

@@ -137,6 +137,11 @@ impl Company {
         self.part = Some((part, whole));
     }
 
+    /// Whether this process has seen the whole search, from its first execution on.
+    pub(super) fn has_seen_all(&self) -> bool {
+        !self.went_on && self.part.is_none()
+    }
+
     pub(super) fn executions_under_way(&self) -> u64 {
         self.crew.executions()
     }
