@@ -9,6 +9,7 @@ use schedcheck_rt::facade::sync::mpsc::{channel, sync_channel};
 use schedcheck_rt::facade::sync::{Barrier, Condvar, Mutex, Once, OnceLock, RwLock};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Budget;
+use schedcheck_rt::search::{Options, Reduction};
 use std::sync::atomic::Ordering::SeqCst;
 use support::exhaust::exhaust_within;
 use support::explore::{ORDERS, by, every_order, explore, report};
@@ -407,4 +408,80 @@ fn loops_that_wait() {
     }
     agree_on_results("a loop at a flag", flag);
     agree_on_results("a spin lock", spin_lock);
+}
+
+/// Compares with a search that leaves nothing out.
+fn agree_with_all(name: &str, body: fn() -> TestResult) {
+    let all = Options { reduction: Reduction::None, ..by("dfs", Budget::NONE) };
+    let truth = explore(body, all).results;
+    for order in ORDERS {
+        for reduction in [Reduction::Optimal, Reduction::Source] {
+            let found = explore(body, Options { reduction, ..by(order, Budget::NONE) });
+            assert_eq!(found.results, truth, "{name} by {order}, {reduction:?}: {found:?}");
+            assert_eq!(found.stats.diverged, 0, "{name} by {order}, {reduction:?}");
+        }
+    }
+}
+
+/// A time-out that fires because nothing else can happen comes before whatever others do afterwards. That
+/// they were blocked before it, and could have come first, must not be lost with it.
+#[test]
+fn what_is_blocked_when_a_time_out_is_forced_could_have_come_first() {
+    use std::time::Duration;
+    fn patient(lock: &Mutex<Vec<u32>>, me: u32, rounds: u32) {
+        let mut guard = lock.lock().unwrap();
+        for _ in 0..rounds {
+            thread::park_timeout(Duration::from_millis(1));
+        }
+        guard.push(me);
+    }
+    agree_with_all("one waits with the lock", || {
+        let lock = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            scope.spawn(|| patient(&lock, 1, 2));
+            scope.spawn(|| patient(&lock, 2, 0));
+        });
+        report(lock.into_inner().unwrap());
+        Ok(())
+    });
+    agree_with_all("readers and a writer", || {
+        let lock = RwLock::new(0);
+        let seen = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let value = lock.read().unwrap();
+                    thread::park_timeout(Duration::from_millis(1));
+                    let value = *value;
+                    seen.lock().unwrap().push(value);
+                });
+            }
+            scope.spawn(|| *lock.write().unwrap() = 7);
+        });
+        let mut seen = seen.into_inner().unwrap();
+        seen.sort_unstable();
+        report(seen);
+        Ok(())
+    });
+    agree_with_all("a receiver that comes too late", || {
+        let (sender, receiver) = channel();
+        let receiver = Mutex::new(receiver);
+        let got = AtomicUsize::new(0);
+        sender.send(5).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let first = receiver.lock().unwrap();
+                got.fetch_add(first.recv().unwrap(), SeqCst);
+                thread::park_timeout(Duration::from_millis(1));
+            });
+            scope.spawn(|| {
+                if let Ok(item) = receiver.lock().unwrap().try_recv() {
+                    got.fetch_add(100 * item, SeqCst);
+                }
+                drop(sender);
+            });
+        });
+        report(got.into_inner());
+        Ok(())
+    });
 }

@@ -72,6 +72,40 @@ fn a_search_goes_on_where_it_was_stopped() {
 }
 
 #[test]
+fn a_portfolio_stops_with_the_first_answer() {
+    let project = Project::copy_of("long");
+    let complete = verdict(&project, "tests::adds_a_little", &["-j3", "--portfolio"], 0);
+    assert_eq!((&complete["complete"], &complete["traces"]), (&true.into(), &11_550.into()));
+    let failed = verdict(&project, "tests::fails_late", &["-j3", "--portfolio", "--max-time", "120s"], 100);
+    assert_eq!(failed["outcome"], "panic");
+}
+
+#[test]
+fn little_memory_is_enough() {
+    let project = Project::copy_of("long");
+    let dir = project.path.join("target/schedcheck/checkpoints");
+    let whole = verdict(&project, "tests::adds_a_little", &[], 0);
+    let more = ["--max-memory", "20kB", "--checkpoint-every", "20ms"];
+    for workers in ["-j1", "-j2"] {
+        let spilled = verdict(&project, "tests::adds_a_little", &[&more[..], &[workers]].concat(), 0);
+        assert_eq!(spilled["complete"], true);
+        assert_eq!(spilled["traces"], whole["traces"]);
+    }
+    let parts = [&more[..], &["--max-executions", "4000"]].concat();
+    let part = verdict(&project, "tests::adds_a_little", &parts, 0);
+    assert_eq!(part["complete"], false);
+    let spills = || {
+        let names =
+            fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.contains(".spill-")).count()
+    };
+    assert!(spills() > 0, "nothing went to the disk");
+    let rest = verdict(&project, "tests::adds_a_little", &[&more[..], &["--resume"]].concat(), 0);
+    assert_eq!((&rest["complete"], &rest["traces"]), (&true.into(), &whole["traces"]));
+    assert_eq!(spills(), 0, "what was not needed any more is still there");
+}
+
+#[test]
 fn a_state_of_another_program_or_with_other_options_is_refused() {
     let project = Project::copy_of("long");
     let test = "tests::adds_a_little";
@@ -155,7 +189,8 @@ fn descendants(root: u32) -> Vec<u32> {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
     };
-    let all = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let all =
+        fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let parents: Vec<(u32, u32)> = all.filter_map(|process| Some((process, parent_of(process)?))).collect();
     let mut found = vec![root];
     let mut at = 0;
@@ -169,7 +204,8 @@ fn descendants(root: u32) -> Vec<u32> {
 
 fn kill(process: u32) {
     // It may have ended by itself.
-    let _ = std::process::Command::new("kill").args(["-9", &process.to_string()]).stderr(Stdio::null()).status();
+    let _ =
+        std::process::Command::new("kill").args(["-9", &process.to_string()]).stderr(Stdio::null()).status();
 }
 
 /// Numbers that look random and are the same every time.
@@ -227,7 +263,10 @@ fn a_hundred_kills_lose_nothing() {
         };
         let lines = String::from_utf8(output.stdout).unwrap();
         let finished = lines.lines().find(|line| line.contains("test-finished"));
-        let finished: Value = serde_json::from_str(finished.unwrap_or_else(|| panic!("{lines}{}", String::from_utf8_lossy(&output.stderr)))).unwrap();
+        let finished: Value = serde_json::from_str(
+            finished.unwrap_or_else(|| panic!("{lines}{}", String::from_utf8_lossy(&output.stderr))),
+        )
+        .unwrap();
         assert_eq!((&finished["outcome"], &finished["complete"]), (&"passed".into(), &true.into()));
         assert_eq!(traces(&finished), traces(&undisturbed), "after {kills:?}");
     }

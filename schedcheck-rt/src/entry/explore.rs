@@ -95,6 +95,11 @@ impl Scenario {
         match (self.met + self.discarded, self.discarded) {
             (0, _) => String::new(),
             (_, 0) => " that the scenario allows".to_owned(),
+            (discarded, _) if self.met == 0 => {
+                format!(
+                    " that the scenario allows, of which this run has seen none beside {discarded} that could not meet it"
+                )
+            }
             (_, discarded) => format!(" that the scenario allows, beside {discarded} that could not meet it"),
         }
     }
@@ -406,6 +411,7 @@ impl<'a> Run<'a> {
         let figures = self.figures(complete);
         if complete
             && self.scenario.is_unmet()
+            && self.company.has_seen_all()
             && let Some(unmet) = self.execution.unmet()
         {
             return report::unmet_scenario(&figures, unmet);

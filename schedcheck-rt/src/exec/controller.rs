@@ -253,6 +253,7 @@ impl World {
             op,
             place,
             held: false,
+            joined: false,
             directed: false,
             aside: None,
             twin: None,

@@ -315,9 +315,10 @@ impl Active {
         world.threads[world.current].unheard_panic = true;
     }
 
-    /// The panic of the thread in `slot` was handed to its joiner.
+    /// The thread in `slot` was joined, and its panic, if there was one, handed to its joiner.
     pub(crate) fn panic_heard(&self, slot: Slot) {
-        self.world().threads[slot].unheard_panic = false;
+        let thread = &mut self.world().threads[slot];
+        (thread.unheard_panic, thread.joined) = (false, true);
     }
 }
 

@@ -163,11 +163,11 @@ impl World {
         self.is_directed(self.current) && !matches!(op.kind, Kind::HandBack | Kind::Resume)
     }
 
-    /// Whether there are threads that nobody directs.
+    /// Whether there are threads that nobody directs and that need not have come to their end: that one
+    /// has ended in this execution says nothing about others of its class, unless it was joined.
     fn has_others(&self) -> bool {
-        let director = self.script.director;
-        (0..self.threads.len())
-            .any(|slot| slot != director && !self.threads[slot].directed && !self.threads[slot].ended)
+        let others = |slot: &Slot| !self.threads[*slot].directed && !self.threads[*slot].joined;
+        (0..self.threads.len()).filter(|slot| *slot != self.script.director).any(|slot| others(&slot))
     }
 
     /// Whether the thread in `slot`, which is held back, could go on if it was not.

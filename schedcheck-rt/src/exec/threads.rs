@@ -25,6 +25,8 @@ pub(crate) struct Thread {
     pub(crate) place: u32,
     /// It is not to be preempted before it.
     pub(crate) held: bool,
+    /// Somebody has waited for its end.
+    pub(crate) joined: bool,
     /// It takes part in a scenario.
     pub(crate) directed: bool,
     /// What it was blocked at when its scenario had others run; it goes on with that.

@@ -264,6 +264,8 @@ impl ObjectKind {
             7 => ObjectKind::Once { complete: false },
             8 => ObjectKind::Barrier,
             9 => ObjectKind::Channel { capacity: u32::MAX },
+            11 => ObjectKind::Baton,
+            12 => ObjectKind::Variable,
             _ => return None,
         })
     }

@@ -83,7 +83,7 @@
 //! * Threads in a scenario do not wake up spuriously, and time-outs fire only when nothing else can
 //!   happen.
 //! * Threads that are not made with [`Scenario::thread`] are not part of the scenario: they run when
-//!   they can, in every order. While there are such, being blocked is not a point to stop at.
+//!   they can, in every order. Unless all of them were joined, being blocked is not a point to stop at.
 //!
 //! Data races are found as ever: that the scenario let one thread run before another orders nothing
 //! between them, only between them and the scenario itself.
@@ -118,8 +118,9 @@
 //!   one and the one of whatever unblocked it.
 //! * *Other threads* are not in that chain. Their steps commute with the director's unless they use
 //!   the same objects, which is the ordinary relation. What the director learns without a step must
-//!   therefore not depend on them: with other threads alive, `any` offers also threads that are
-//!   blocked at the moment, and being blocked is not taken for a stop.
+//!   therefore not depend on them: unless they were joined, and with that are part of the chain, `any`
+//!   offers also threads that are blocked at the moment, and being blocked is not taken for a stop.
+//!   (That they have ended in this execution would not do: in one of the same class they may not have.)
 //! * *Spurious wake-ups and early time-outs* could come at any time between two steps of a thread, also
 //!   while it must not run. They are left out, and the guarantee is worded so.
 //!

@@ -46,6 +46,7 @@ impl Director {
             if active.has_unheard_panic(slot) {
                 active.break_off(slot);
             }
+            active.panic_heard(slot);
         }
         active.script_met();
     }

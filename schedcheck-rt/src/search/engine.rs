@@ -3,8 +3,8 @@
 use super::backtrack::Backtrack;
 use super::dive::Dived;
 use super::enumerate::Enumerate;
-use super::hunt::{Hunted, Hunter};
 use super::history::mix;
+use super::hunt::{Hunted, Hunter};
 use super::levels::Levels;
 use super::optimal::Optimal;
 use super::options::{Options, Reduction};

@@ -15,6 +15,8 @@
 //! * A blocked operation that only names its object ([`Mode::None`]) competes with nobody.
 //! * Threads blocked for ever at the end race with their pending operation: without this rule
 //!   deadlocks are missed.
+//! * The same goes for threads that are blocked when a time-out is forced: it comes before whatever they
+//!   do afterwards, which hides what they compete with.
 //! * A forced time-out depends on everything before it; reversed, it becomes an ordinary one.
 //! * Free alternatives, and costly ones of a step that was not blocked, can be taken in place of
 //!   the step. Costly alternatives of a blocked step can be taken before its enabler, at the end of
@@ -24,7 +26,7 @@
 //! leads to an execution in which the earlier race is found again. Shared holders of a lock wanted
 //! exclusively are the exception, since all of them must go.
 
-use super::dependence::{Class, class};
+use super::dependence::{Class, blocks, class};
 use super::history::{History, NO_LINK, thread_count_from};
 use super::step::*;
 
@@ -114,6 +116,9 @@ impl Races {
     }
 
     fn read(&mut self, trace: &Trace, history: &mut History, step: StepIndex, event: &Event) {
+        if event.forced {
+            self.blocked_meanwhile(trace, history, step, event.thread);
+        }
         history.begin(event);
         let row = history.open_step();
         let kind = if event.forced { Kind::Forced } else { Kind::Ordinary };
@@ -134,8 +139,26 @@ impl Races {
                 let kind = if pending.enabled { Kind::Ordinary } else { Kind::Blocked };
                 self.collect(history, &trace.events, pending.thread, &competing, kind, row);
                 history.close_probe(row);
-                self.races_of_blocked(trace, pending);
+                self.races_of_blocked(trace, pending.thread, &pending.accesses);
             }
+        }
+    }
+
+    /// When something is forced, all others are blocked, as at the end. What they wait for comes after the
+    /// forced step then, and so after all before it; but they could have come first.
+    fn blocked_meanwhile(&mut self, trace: &Trace, history: &mut History, forced: StepIndex, by: ThreadId) {
+        for thread in (0..history.threads() as u16).map(ThreadId).filter(|&thread| thread != by) {
+            let mut later = trace.events[forced as usize + 1..].iter();
+            let next = later.find(|event| event.thread == thread).map(|event| event.accesses);
+            let pending = || trace.pending.iter().find(|pending| pending.thread == thread);
+            let Some(accesses) = next.or_else(|| pending().map(|pending| pending.accesses)) else { continue };
+            if !accesses.iter().any(|access| blocks(access.mode)) {
+                continue;
+            }
+            let row = history.open_probe(thread, NO_STEP);
+            self.collect(history, &trace.events, thread, &accesses.map(blocked_access), Kind::Blocked, row);
+            history.close_probe(row);
+            self.races_of_blocked(trace, thread, &accesses);
         }
     }
 
@@ -267,15 +290,15 @@ impl Races {
         }
     }
 
-    fn races_of_blocked(&mut self, trace: &Trace, pending: &Pending) {
+    fn races_of_blocked(&mut self, trace: &Trace, thread: ThreadId, accesses: &[Access; 2]) {
         for &at in &self.candidates {
             self.found.push(Reversal {
                 at,
-                choice: Choice { thread: pending.thread, alt: Alt::DEFAULT },
-                accesses: pending.accesses,
+                choice: Choice { thread, alt: Alt::DEFAULT },
+                accesses: *accesses,
                 enabler: NO_STEP,
                 instead_of: NO_STEP,
-                excludes_sharers: excludes_sharers(&pending.accesses, &trace.events[at as usize]),
+                excludes_sharers: excludes_sharers(accesses, &trace.events[at as usize]),
             });
         }
     }

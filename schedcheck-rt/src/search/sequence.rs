@@ -62,7 +62,11 @@ impl Inserter {
     /// Whether `step` happens before the last step of the reversing thread ahead of its operation.
     fn leads_to(&self, source: Source<'_>, step: StepIndex, reversal: &Reversal) -> bool {
         let steps = source.history.of_thread(reversal.choice.thread);
-        let ahead = steps.partition_point(|&own| own < reversal.instead_of);
+        // Behind a forced step it may have gone on: what follows the reversed step is not in w.
+        let first = source.trace.events[reversal.at as usize].thread;
+        let ahead = steps.partition_point(|&own| {
+            own < reversal.instead_of && !source.history.before(reversal.at, first, own)
+        });
         let owner = source.trace.events[step as usize].thread;
         ahead > 0 && source.history.before(step, owner, steps[ahead - 1])
     }

@@ -50,9 +50,7 @@ impl Search {
                 search.stop_steering();
                 search.shares.spill(&mut search.tree, &mut search.fringe, number)
             }
-            Strategy::Enumerate(search) => {
-                search.shares.spill(&mut search.tree, &mut search.fringe, number)
-            }
+            Strategy::Enumerate(search) => search.shares.spill(&mut search.tree, &mut search.fringe, number),
             Strategy::Backtrack(_) => None,
         }
     }

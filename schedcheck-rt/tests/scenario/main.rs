@@ -33,8 +33,19 @@ fn explore(body: fn() -> TestResult, options: Options) -> Explored {
 
 /// The same, unless it takes more executions than that.
 fn explore_within(body: fn() -> TestResult, options: Options, limit: u64) -> Option<Explored> {
-    let _alone = support::alone();
+    search(&mut Execution::new(Test { body, should_panic: None }, 2_000), options, limit)
+}
+
+/// Switches threads only at labels and where they block.
+fn cooperate(body: fn() -> TestResult) -> Explored {
     let mut execution = Execution::new(Test { body, should_panic: None }, 2_000);
+    execution.cooperate();
+    let options = Options { scoped: true, budget: Budget::NONE, ..options("dfs", Reduction::Optimal) };
+    search(&mut execution, options, u64::MAX).expect("there is no limit")
+}
+
+fn search(execution: &mut Execution, options: Options, limit: u64) -> Option<Explored> {
+    let _alone = support::alone();
     let mut search = Search::new(options);
     let mut trace = Trace::default();
     let mut explored = Explored::default();
@@ -54,7 +65,7 @@ fn explore_within(body: fn() -> TestResult, options: Options, limit: u64) -> Opt
         );
         explored.met += u64::from(execution.fate() == Fate::Met);
         if trace.end != End::Stopped {
-            *explored.results.entry(support::explore::result_of(&execution)).or_default() += 1;
+            *explored.results.entry(support::explore::result_of(execution)).or_default() += 1;
         }
     }
     explored.unmet = execution.unmet().map(|unmet| format!("{}: {}", unmet.statement, unmet.reason));

@@ -1,14 +1,15 @@
 //! Random scenarios: every way to reduce finds what executing all schedules finds.
 
 use crate::support::explore::report;
-use crate::{agree, explore_within, options};
+use crate::{agree, cooperate, explore_within, options};
 use schedcheck_rt::exec::TestResult;
-use schedcheck_rt::facade::sync::Mutex;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
+use schedcheck_rt::facade::sync::{Condvar, Mutex};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::label;
 use schedcheck_rt::scenario::{self, Actor, Scenario, any, any_point, blocked, end, next, step};
 use schedcheck_rt::search::Reduction;
+use schedcheck_rt::search::step::Budget;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Mutex as SystemMutex, PoisonError};
 
@@ -18,6 +19,10 @@ enum Act {
     Add(usize),
     /// Takes a lock, passes a label, gives it back.
     Locked(usize),
+    /// Waits until there is a coin, and takes it.
+    Take,
+    /// Leaves a coin.
+    Leave,
     Label,
 }
 
@@ -48,10 +53,12 @@ impl Random {
 
     fn acts(&mut self, most: u64) -> Vec<Act> {
         (0..=self.below(most))
-            .map(|_| match self.below(5) {
+            .map(|_| match self.below(7) {
                 0 => Act::Load(self.below(2)),
                 1 => Act::Add(self.below(2)),
                 2 => Act::Locked(self.below(2)),
+                3 => Act::Take,
+                4 => Act::Leave,
                 _ => Act::Label,
             })
             .collect()
@@ -76,6 +83,8 @@ impl Random {
 struct State {
     numbers: [AtomicU32; 2],
     locks: [Mutex<u32>; 2],
+    coins: Mutex<u32>,
+    left: Condvar,
 }
 
 impl State {
@@ -89,6 +98,18 @@ impl State {
                     *guard += 1;
                     label("locked");
                     *guard
+                }
+                Act::Take => {
+                    let mut coins =
+                        self.left.wait_while(self.coins.lock().unwrap(), |coins| *coins == 0).unwrap();
+                    *coins -= 1;
+                    *coins
+                }
+                Act::Leave => {
+                    let mut coins = self.coins.lock().unwrap();
+                    *coins += 1;
+                    self.left.notify_one();
+                    *coins
                 }
                 Act::Label => {
                     label("label");
@@ -147,9 +168,13 @@ const SMALL: u64 = 2_000;
 
 #[test]
 fn every_reduction_finds_what_all_schedules_show() {
-    let mut random = Random(7);
+    let _alone = crate::support::alone();
+    // `SCENARIOS=SEED cargo test …` for many more.
+    let seed = std::env::var("SCENARIOS").ok().and_then(|seed| seed.parse().ok());
+    let programs = if seed.is_some() { 2000 } else { 100 };
+    let mut random = Random(seed.unwrap_or(7));
     let (mut compared, mut met, mut with_others) = (0, 0, 0);
-    while compared < 150 {
+    while compared < programs {
         let program = random.program();
         *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = Some(program.clone());
         if explore_within(body, options("dfs", Reduction::None), SMALL).is_none() {
@@ -160,5 +185,54 @@ fn every_reduction_finds_what_all_schedules_show() {
         met += u32::from(found.met > 0);
         with_others += u32::from(!program.others.is_empty());
     }
-    assert!(met > 50 && with_others > 20, "{met} met, {with_others} with others");
+    assert!(met > 15 && with_others > 15, "{met} met, {with_others} with others");
+}
+
+/// Tells what the threads of a program saw; they run beside each other, or take turns from label to label.
+fn from_label_to_label(in_scenario: bool) -> TestResult {
+    let program = PROGRAM.lock().unwrap_or_else(PoisonError::into_inner).clone().expect("it was chosen");
+    let state = State::default();
+    let logs: Vec<SystemMutex<Vec<u32>>> = program.actors.iter().map(|_| SystemMutex::default()).collect();
+    let threads = || program.actors.iter().zip(&logs);
+    if in_scenario {
+        scenario::check(|s| {
+            for (acts, log) in threads() {
+                s.thread("thread", || *log.lock().unwrap() = state.act(acts));
+            }
+            while !s.all_ended() {
+                s.transfer(any()).until(next());
+            }
+        });
+    } else {
+        thread::scope(|scope| {
+            for (acts, log) in threads() {
+                scope.spawn(|| *log.lock().unwrap() = state.act(acts));
+            }
+        });
+    }
+    report(logs.into_iter().map(|log| log.into_inner().unwrap()).collect::<Vec<_>>());
+    Ok(())
+}
+
+#[test]
+fn cooperative_threads_do_what_a_scenario_from_label_to_label_does() {
+    let _alone = crate::support::alone();
+    let mut random = Random(11);
+    let (mut compared, mut several) = (0, 0);
+    while compared < 60 {
+        let program = random.program();
+        *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = Some(program.clone());
+        let mut options = options("dfs", Reduction::Optimal);
+        options.budget = Budget::NONE;
+        let turns = || from_label_to_label(true);
+        let Some(turns) = explore_within(turns, options, SMALL) else { continue };
+        let cooperative = cooperate(|| from_label_to_label(false));
+        assert!(
+            turns.results.keys().eq(cooperative.results.keys()),
+            "{program:?}: {turns:?}, {cooperative:?}"
+        );
+        compared += 1;
+        several += u32::from(turns.results.len() > 1);
+    }
+    assert!(several > 10, "{several} with several results");
 }
