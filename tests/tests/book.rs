@@ -58,9 +58,10 @@ fn every_chapter_is_listed_and_every_link_leads_somewhere() {
         }
         // Files of the repository are named from its root.
         for name in text.split('`').skip(1).step_by(2) {
-            let is_path = ["schedcheck-rt/", "cargo-schedcheck/src", "tests/bench", "tests/tests", "examples/"]
-                .iter()
-                .any(|root| name.starts_with(root));
+            let is_path =
+                ["schedcheck-rt/", "cargo-schedcheck/src", "tests/bench", "tests/tests", "examples/"]
+                    .iter()
+                    .any(|root| name.starts_with(root));
             assert!(!is_path || repository().join(name).exists(), "{chapter}: {name} does not exist");
         }
     }
@@ -143,7 +144,8 @@ impl Reader {
             let matches = matches(&shown, &printed.lines().collect::<Vec<_>>());
             if !matches {
                 let shown = shown.join("\n");
-                writeln!(self.wrong, "--- {chapter}: $ {typed}\n{shown}\n--- but it prints\n{printed}").unwrap();
+                writeln!(self.wrong, "--- {chapter}: $ {typed}\n{shown}\n--- but it prints\n{printed}")
+                    .unwrap();
             }
             writeln!(current, "$ {typed}").unwrap();
             if matches || shown.contains(&ELISION) {
@@ -225,7 +227,10 @@ fn matches(shown: &[&str], printed: &[&str]) -> bool {
 
 #[test]
 fn times_are_taken_out_and_elisions_match() {
-    assert_eq!(without_times("  PASS [   12.3s,  7 schedules] a 1.5"), "  PASS [    0.0s,  7 schedules] a 1.5");
+    assert_eq!(
+        without_times("  PASS [   12.3s,  7 schedules] a 1.5"),
+        "  PASS [    0.0s,  7 schedules] a 1.5"
+    );
     assert_eq!(without_times("done in 0.25s."), "done in 0.0s.");
     assert_eq!(without_times("version 0.1.0, 20s"), "version 0.1.0, 20s");
     assert!(matches(&["a", ELISION, "c"], &["a", "b", "b", "c"]));

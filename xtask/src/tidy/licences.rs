@@ -20,7 +20,8 @@ pub(super) fn check(repository: &Path) -> Result<Vec<Finding>> {
     let document = fs::read_to_string(repository.join(DOCUMENT)).context(DOCUMENT)?;
     let document: toml::Table = document.parse().context(DOCUMENT)?;
     let allowed = document.get("licenses").and_then(|licences| licences.get("allow")?.as_array());
-    let allowed: BTreeSet<&str> = allowed.context("no [licenses] allow")?.iter().flat_map(toml::Value::as_str).collect();
+    let allowed: BTreeSet<&str> =
+        allowed.context("no [licenses] allow")?.iter().flat_map(toml::Value::as_str).collect();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version", "1", "--all-features", "--locked"])
