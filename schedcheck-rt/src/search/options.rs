@@ -2,6 +2,7 @@
 
 use super::priority::Priority;
 use super::route::Route;
+use super::seeds::Way;
 use super::step::{Budget, Places};
 use std::cell::RefCell;
 use std::fmt;
@@ -36,6 +37,8 @@ pub struct Options {
     pub seed: u64,
     /// How many random runs to mix in at most.
     pub seed_runs: u32,
+    /// Nothing but random runs of this kind, after the first execution: covers nothing, for comparison.
+    pub sample: Option<Way>,
     /// Executions before the first of them.
     pub seed_after: u32,
     /// Other executions for each of them.
@@ -64,6 +67,7 @@ impl Default for Options {
             budget: Budget::default(),
             seed: 0,
             seed_runs: 0,
+            sample: None,
             seed_after: 500,
             seed_every: 19,
             hunts: 0,
