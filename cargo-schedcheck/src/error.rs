@@ -41,7 +41,7 @@ pub enum ExpectedError {
     CargoConfig(String),
     #[error("{0}")]
     NoTests(String),
-    /// Flags that do not go together, or that clap could not judge.
+    /// Flags that do not go together, or an argument that clap could not judge.
     #[error("{0}")]
     Usage(String),
     #[error("{0}")]
@@ -49,6 +49,8 @@ pub enum ExpectedError {
     /// The user pressed Ctrl-C while something was being prepared.
     #[error("interrupted before any test was explored")]
     Interrupted,
+    #[error("the checkpoint {path} cannot be used: {problem}")]
+    Checkpoint { path: camino::Utf8PathBuf, problem: String },
     /// A test process would not do what it was asked to, for example because of an attribute's argument.
     #[error("`{test}` cannot be explored: {message}")]
     Refused { test: String, message: String },
@@ -74,6 +76,7 @@ impl ExpectedError {
             | Self::Io(_)
             | Self::CargoConfig(_)
             | Self::Refused { .. }
+            | Self::Checkpoint { .. }
             | Self::BadSetup(_) => ExitCode::BadSetup,
         }
     }

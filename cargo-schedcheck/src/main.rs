@@ -86,6 +86,8 @@ fn dispatch(cli: Cli, environment: &BTreeMap<String, String>) -> Result<ExitCode
         Some(Command::Predict(args)) => run::run(&args, run::Purpose::Predict),
         Some(Command::Replay(args)) => regressions::replay::replay(&args),
         Some(Command::List(args)) => list(&args),
+        Some(Command::Split(args)) => run::checkpoints::split(&args),
+        Some(Command::Merge(args)) => run::merge::merge(&args),
         Some(Command::Archive(args)) => archive::pack::archive(&args),
         Some(Command::VerifyCertificate(args)) => certificate::verify::verify(&args),
         Some(Command::ShowConfig(args)) => config::show::show(&args, environment),

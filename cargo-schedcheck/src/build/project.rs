@@ -61,6 +61,11 @@ impl Project {
         if self.metadata.is_some() { &self.root } else { Utf8Path::new("") }
     }
 
+    /// Where the states of searches go.
+    pub fn checkpoints_dir(&self) -> Utf8PathBuf {
+        self.output_dir.join("checkpoints")
+    }
+
     /// Where replay files go.
     pub fn failures_dir(&self) -> Utf8PathBuf {
         self.output_dir.join("failures")

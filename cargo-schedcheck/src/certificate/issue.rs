@@ -206,8 +206,18 @@ mod tests {
         let id = TestId { package: "bank".into(), target: "lib".into(), name: name.into() };
         let set = Limits { weak_cas: Some(0), ..Limits::default() };
         let default = Limits { trust: vec!["weaker".into()], ..Limits::built_in() };
-        let saved = Vec::new();
-        Plan { id, binary, set, default, attribute: attribute.into(), only_predict: false, saved }
+        Plan {
+            id,
+            binary,
+            set,
+            default,
+            attribute: attribute.into(),
+            saved: Vec::new(),
+            only_predict: false,
+            checkpoint: "none".into(),
+            resume: None,
+            part: None,
+        }
     }
 
     fn certifier(path: &str, plans: &[Plan<'_>]) -> Certifier {

@@ -8,6 +8,7 @@ pub mod part;
 pub mod partition;
 pub mod priority;
 pub mod sequence;
+pub mod share_opts;
 
 use std::collections::BTreeMap;
 
@@ -65,6 +66,10 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Print the tests that would be explored, one per line: PACKAGE::TARGET TEST
     List(Box<ListArgs>),
+    /// Divide the state of a search into parts that can be explored apart
+    Split(Box<share_opts::SplitArgs>),
+    /// Join what the parts of searches have done, and say what is still open
+    Merge(Box<share_opts::MergeArgs>),
     /// Build the tests and pack them into one file, for machines without a compiler
     Archive(Box<ArchiveArgs>),
     /// Check that certificates belong to these sources; exits with 96 and the reason when one does not
@@ -96,6 +101,8 @@ pub struct RunArgs {
     pub output: OutputOpts,
     #[command(flatten)]
     pub keep: KeepOpts,
+    #[command(flatten)]
+    pub share: share_opts::ShareOpts,
     #[command(flatten)]
     pub config: ConfigArgs,
     #[command(flatten)]

@@ -175,14 +175,19 @@ impl Version {
     }
 }
 
-/// `PACKAGE.TARGET.TEST.toml`, with dashes for everything that does not belong into a file name.
+/// `PACKAGE.TARGET.TEST.toml`.
 fn file_name(id: &TestId) -> String {
+    format!("{}.toml", file_stem(id))
+}
+
+/// `PACKAGE.TARGET.TEST`, with dashes for everything that does not belong into a file name.
+pub fn file_stem(id: &TestId) -> String {
     let plain = |text: &str| {
         let dashed: String =
             text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
         dashed.replace("--", "-")
     };
-    format!("{}.{}.{}.toml", plain(&id.package), plain(&id.target), plain(&id.name))
+    format!("{}.{}.{}", plain(&id.package), plain(&id.target), plain(&id.name))
 }
 
 #[cfg(test)]

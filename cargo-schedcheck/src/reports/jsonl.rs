@@ -88,6 +88,8 @@ enum Body<'a> {
         peak_pending: u64,
         peak_bytes: u64,
         coverage: &'a str,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        trace_set: &'a str,
         #[serde(skip_serializing_if = "<[_]>::is_empty")]
         accesses: &'a [RacyAccess],
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,6 +189,7 @@ impl<W: Write> Sink for JsonLines<W> {
                     peak_pending: result.finished.peak_pending,
                     peak_bytes: result.finished.peak_bytes,
                     coverage: &result.finished.coverage,
+                    trace_set: &result.finished.trace_set,
                     accesses: &result.finished.accesses,
                     remedy: result.finished.remedy.as_deref(),
                     notes: &result.finished.notes,

@@ -1,7 +1,7 @@
 //! One test binary as a child process: started, listened to, ended. Whatever it does, there is a verdict.
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,8 @@ use crate::error::{ExpectedError, Result};
 
 /// How often a waiting parent looks at the clock and for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
+/// How long a child that is to end may take to write down the state of its search.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 /// How long to wait for more lines of a child that has exited.
 const LAST_LINES: Duration = Duration::from_secs(1);
 /// How much of a child's stderr is kept for the report of a crash.
@@ -108,7 +110,7 @@ pub fn run(
             ending = Some(Ending::TimedOut);
         }
         if ending.is_some() {
-            child.kill()?;
+            end(&mut child, &lines)?;
             break;
         }
     }
@@ -144,6 +146,23 @@ pub fn prepare(command: &mut Command, binary: &TestBinary, request: &Utf8Path) {
         .current_dir(&binary.package_dir)
         .envs(binary.env.iter().map(|(name, value)| (name, value)))
         .env("SCHEDCHECK_REQUEST", request);
+}
+
+/// Ends a child, which may write down the state of its search before.
+fn end(child: &mut Child, lines: &Receiver<Line>) -> Result<()> {
+    #[cfg(unix)]
+    {
+        let process = rustix::process::Pid::from_child(child);
+        // It may have ended by itself.
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+    }
+    let patience = Instant::now() + LAST_WORDS;
+    while Instant::now() < patience && child.try_wait()?.is_none() {
+        // What it still says is not needed, but it must not have to wait for us.
+        let _ = lines.recv_timeout(Duration::from_millis(5));
+    }
+    child.kill()?;
+    Ok(())
 }
 
 /// Waits for a child that has closed its stdout; kills it at the deadline.

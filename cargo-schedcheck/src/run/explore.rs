@@ -4,11 +4,13 @@ use std::time::{Duration, Instant};
 use camino::Utf8PathBuf;
 use fs_err as fs;
 
+use super::allotment::Allotment;
 use super::child::{self, Ending, Heard, Remains};
 use super::request::Request;
 use super::wire::{ChildEvent, Finished, Outcome, PredictionKind, PredictionVerdict, Progress};
 use super::{record, utf8};
 use crate::build::TestBinary;
+use crate::cli::part::Part;
 use crate::config::Limits;
 use crate::error::{ExpectedError, Result};
 use crate::regressions::saved::Saved;
@@ -34,6 +36,12 @@ pub struct Plan<'a> {
     pub attribute: String,
     /// Failures of this test that were kept.
     pub saved: Vec<Saved>,
+    /// Where the state of its search is written.
+    pub checkpoint: Utf8PathBuf,
+    /// The state to go on from.
+    pub resume: Option<Utf8PathBuf>,
+    /// Only this part of its search.
+    pub part: Option<Part>,
 }
 
 /// A sign of life of a test that is being explored.
@@ -42,6 +50,8 @@ pub enum Sign<'a> {
     Progress(&'a Progress),
     /// Lines that it wrote to stderr.
     Stderr(&'a str),
+    /// Something the user should know.
+    Warning(&'a str),
 }
 
 /// How the exploration of a test ended.
@@ -56,15 +66,25 @@ pub enum Verdict {
 }
 
 /// Explores one test in a child of its own.
-pub fn explore(plan: &Plan<'_>, hear_stderr: bool, on_sign: impl FnMut(Sign<'_>)) -> Result<Verdict> {
+pub fn explore(
+    plan: &Plan<'_>,
+    allotment: &Allotment,
+    hear_stderr: bool,
+    on_sign: impl FnMut(Sign<'_>),
+) -> Result<Verdict> {
     let work = tempfile::tempdir()?;
     let work = utf8(work.path())?.to_owned();
-    let record = work.join("record");
+    let (record, workers) = (work.join("record"), work.join("workers"));
+    let _allotted = allotment.enter(&workers);
     let request = Request::explore(&plan.id.name)
         .settings("set", plan.set.pairs())
         .settings("default", plan.default.pairs())
         .settings("set", plan.only_predict.then(|| ("predict-only", "yes".to_owned())))
-        .record(&record);
+        .record(&record)
+        .checkpoint(&plan.checkpoint)
+        .resume(plan.resume.as_deref())
+        .part(plan.part)
+        .workers(&workers);
     let budget = plan.set.max_time.or(plan.default.max_time).unwrap_or(Duration::MAX / 4);
     let mut verdict = attend(plan.binary, &request, &work, hear_stderr, budget, on_sign)?;
     if let Verdict::Finished { finished, .. } = &mut verdict
@@ -115,7 +135,10 @@ pub fn attend(
                 refusal = Some(message);
                 *deadline = Instant::now() + AFTERWARDS;
             }
-            Heard::Event(ChildEvent::Test(_) | ChildEvent::Listed | ChildEvent::Unknown) => {}
+            Heard::Event(ChildEvent::Warning { message }) => on_sign(Sign::Warning(&message)),
+            Heard::Event(
+                ChildEvent::Test(_) | ChildEvent::Listed | ChildEvent::Merged(_) | ChildEvent::Unknown,
+            ) => {}
         })?;
     if let Some(message) = refusal {
         return Err(ExpectedError::Refused { test: request.test().to_owned(), message });

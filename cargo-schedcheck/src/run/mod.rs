@@ -1,11 +1,14 @@
 //! Builds the tests, explores each in a child of its own, and tells the reports what happens.
+pub mod allotment;
 pub mod changes;
+pub mod checkpoints;
 pub mod child;
 pub mod debugger;
 pub mod explore;
 pub mod filter;
 pub mod interrupt;
 pub mod list;
+pub mod merge;
 pub mod record;
 pub mod request;
 pub mod session;
@@ -18,18 +21,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
-use camino::Utf8Path;
+use camino::{FromPathBufError, Utf8Path};
 
 use crate::build::TestBinary;
 use crate::certificate::{self, issue::Certifier};
+use crate::cli::RunArgs;
 use crate::cli::explore_opts::Switch;
-use crate::cli::{RunArgs, SelectArgs};
+use crate::cli::part::PartSpec;
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
 use crate::regressions::replay::{Replayed, State};
 use crate::regressions::saved::{self, Saved};
 use crate::reports::event::{Regression, RunStarted, Summary, TestId, TestResult};
 use crate::reports::{Event, Reports, Sink, Volume, trend};
+use allotment::Allotment;
+use checkpoints::Checkpoints;
 use explore::{Plan, Sign, Verdict};
 use session::{Discovered, Session};
 use wire::{ListedTest, Outcome, Progress};
@@ -57,7 +63,7 @@ pub fn run(args: &RunArgs, purpose: Purpose) -> Result<ExitCode> {
     let build = session.build(&args.cargo)?;
     let discovered = session::discover(&build.binaries)?;
     discovered.mention_skipped(args.cargo.quiet);
-    let plans = select(&session, &discovered, &args.select, purpose)?;
+    let plans = select(&session, &discovered, args, purpose)?;
     let certifier = keep.certificate.clone().map(|path| {
         Certifier::new(path, session.draft(&build, &discovered, &args.cargo), &args.select, &plans)
     });
@@ -74,10 +80,17 @@ pub fn run(args: &RunArgs, purpose: Purpose) -> Result<ExitCode> {
 fn select<'a>(
     session: &Session,
     discovered: &Discovered<'a>,
-    args: &SelectArgs,
+    args: &RunArgs,
     purpose: Purpose,
 ) -> Result<Vec<Plan<'a>>> {
-    let selected = discovered.selected(args)?;
+    let selected = discovered.selected(&args.select)?;
+    let dir = args.share.checkpoints.clone().unwrap_or_else(|| session.project.checkpoints_dir());
+    let checkpoints = Checkpoints::in_dir(
+        std::path::absolute(dir)?
+            .try_into()
+            .map_err(|path: FromPathBufError| ExpectedError::NotUtf8 { path: path.into_path_buf() })?,
+    );
+    let part = args.share.shard.map(PartSpec::here).transpose()?;
     let mut kept: BTreeMap<&Utf8Path, Vec<Saved>> = BTreeMap::new();
     for (binary, _) in &selected {
         if !kept.contains_key(&*binary.package_dir) {
@@ -93,9 +106,11 @@ fn select<'a>(
         let default = session.settings.defaults_for(&test.name);
         let id = session::id(binary, test.name);
         let saved = kept[&*binary.package_dir].iter().filter(|saved| saved.is_of(&id)).cloned().collect();
+        let checkpoint = checkpoints.file(&id, part);
+        let resume = args.share.resume.then(|| checkpoints.to_resume(&id, part)).flatten();
         let (set, attribute) = (session.settings.set.clone(), test.options);
         let only_predict = purpose == Purpose::Predict;
-        Plan { set, default, attribute, id, binary, only_predict, saved }
+        Plan { only_predict, set, default, attribute, id, binary, saved, checkpoint, resume, part }
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());
@@ -125,6 +140,7 @@ fn explore_all(
     let start = Instant::now();
     sink.event(&Event::RunStarted(started))?;
     let workers = session.settings.jobs.min(plans.len());
+    let allotment = Allotment::new(session.settings.jobs);
     let queue = Mutex::new(VecDeque::from(plans));
     let stop = AtomicBool::new(false);
     let (send, reports) = channel();
@@ -132,7 +148,7 @@ fn explore_all(
     let outcome = std::thread::scope(|scope| {
         for _ in 0..workers {
             let send = send.clone();
-            scope.spawn(|| work(session, args, &queue, &stop, send));
+            scope.spawn(|| work(session, args, &queue, &allotment, &stop, send));
         }
         drop(send);
         let mut outcome = Ok(());
@@ -177,6 +193,7 @@ fn work(
     session: &Session,
     args: &RunArgs,
     queue: &Mutex<VecDeque<Plan<'_>>>,
+    allotment: &Allotment,
     stop: &AtomicBool,
     send: Sender<Report>,
 ) {
@@ -186,7 +203,7 @@ fn work(
         let Some(plan) = queue.lock().ok().and_then(|mut queue| queue.pop_front()) else {
             return;
         };
-        let report = one_test(session, args, &plan, &tell).unwrap_or_else(Report::Failed);
+        let report = one_test(session, args, &plan, allotment, &tell).unwrap_or_else(Report::Failed);
         if let Report::Finished(result) = &report
             && result.failed()
             && session.settings.fail_fast
@@ -198,7 +215,13 @@ fn work(
 }
 
 /// Replays what is kept of a test, then explores it. Its replay file exists before anyone hears of a failure.
-fn one_test(session: &Session, args: &RunArgs, plan: &Plan<'_>, tell: &dyn Fn(Report)) -> Result<Report> {
+fn one_test(
+    session: &Session,
+    args: &RunArgs,
+    plan: &Plan<'_>,
+    allotment: &Allotment,
+    tell: &dyn Fn(Report),
+) -> Result<Report> {
     tell(Report::Started(plan.id.clone()));
     for saved in &plan.saved {
         let source_dirs = session.source_dirs(plan.binary);
@@ -220,10 +243,11 @@ fn one_test(session: &Session, args: &RunArgs, plan: &Plan<'_>, tell: &dyn Fn(Re
             })));
         }
     }
-    let verdict = explore::explore(plan, args.cargo.verbose > 0, |sign| {
+    let verdict = explore::explore(plan, allotment, args.cargo.verbose > 0, |sign| {
         tell(match sign {
             Sign::Progress(progress) => Report::Progress(plan.id.clone(), progress.clone()),
             Sign::Stderr(text) => Report::Said(text.to_owned()),
+            Sign::Warning(text) => Report::Said(format!("warning: {text}\n")),
         });
     })?;
     Ok(match verdict {

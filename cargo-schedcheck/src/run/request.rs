@@ -1,9 +1,10 @@
 //! What a child is asked to do: a small text file named by `SCHEDCHECK_REQUEST`.
 use std::fmt::Write;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::wire::{Point, Schedule};
+use crate::cli::part::Part;
 
 /// The text of a request, line by line.
 #[derive(Debug)]
@@ -62,6 +63,40 @@ impl Request {
     /// Where the child notes each schedule before it runs it.
     pub fn record(self, path: &Utf8Path) -> Self {
         self.line("record", path.as_str())
+    }
+
+    /// Asks to join what parts of the search of a test have done, and to write the whole to `out`.
+    pub fn merge(test: &str, parts: &[Utf8PathBuf], out: &Utf8Path) -> Self {
+        let request = Self::new("merge").about(test).checkpoint(out);
+        parts.iter().fold(request, |request, part| request.line("join", part.as_str()))
+    }
+
+    /// Where the child writes the state of its search.
+    pub fn checkpoint(self, path: &Utf8Path) -> Self {
+        self.line("checkpoint", path.as_str())
+    }
+
+    /// The state that the child goes on from, if there is one.
+    pub fn resume(self, path: Option<&Utf8Path>) -> Self {
+        self.line_if("resume", path.map(Utf8Path::as_str))
+    }
+
+    /// The part of the search that the child is to do, if it is only one.
+    pub fn part(self, part: Option<Part>) -> Self {
+        let part = part.map(|part| part.to_string());
+        self.line_if("part", part.as_deref())
+    }
+
+    /// The file in which the child finds how many processes it may have.
+    pub fn workers(self, path: &Utf8Path) -> Self {
+        self.line("workers", path.as_str())
+    }
+
+    fn line_if(self, key: &str, value: Option<&str>) -> Self {
+        match value {
+            Some(value) => self.line(key, value),
+            None => self,
+        }
     }
 
     /// Where the child writes its events, to leave its standard streams alone.

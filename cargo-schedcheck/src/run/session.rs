@@ -213,7 +213,7 @@ pub fn id(binary: &TestBinary, name: String) -> TestId {
 /// All tests that the binaries have.
 #[derive(Debug)]
 pub struct Discovered<'a> {
-    tests: Vec<(&'a TestBinary, ListedTest)>,
+    pub tests: Vec<(&'a TestBinary, ListedTest)>,
     /// Binaries with a harness that does not know us.
     foreign: Vec<&'a TestBinary>,
 }

@@ -27,8 +27,29 @@ pub enum ChildEvent {
         #[serde(default)]
         message: String,
     },
+    /// Something the user should know; the search goes on.
+    Warning {
+        #[serde(default)]
+        message: String,
+    },
+    /// What became of parts of a search that were to be joined.
+    Merged(Merged),
     #[serde(other)]
     Unknown,
+}
+
+/// A search that was put together from parts.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Merged {
+    pub executions: u64,
+    pub traces: u64,
+    /// Schedules that are known and still to be executed.
+    pub pending: u64,
+    pub complete: bool,
+    /// How many parts there are in all.
+    pub parts: u64,
+    /// Those that were not there.
+    pub missing: Vec<u64>,
 }
 
 /// A test as the harness knows it.
@@ -222,6 +243,9 @@ pub struct Finished {
     /// What was covered, as one sentence.
     #[serde(default)]
     pub coverage: String,
+    /// Stands for the set of happens-before classes that were executed.
+    #[serde(default)]
+    pub trace_set: String,
     /// A replay that could not follow its file.
     #[serde(default)]
     pub diverged: Option<Diverged>,
@@ -293,6 +317,7 @@ impl Finished {
             output: String::new(),
             uncontrolled: Vec::new(),
             coverage: String::new(),
+            trace_set: String::new(),
             diverged: None,
             carried_over: false,
             notes: Vec::new(),

@@ -83,7 +83,8 @@ impl Checkpoint {
         let (names, share) = self.done.as_ref().map_or((&[][..], &[][..]), |(names, share)| (names, share));
         body.block(names);
         body.block(share);
-        let mut head = format!("{TITLE}\ntest {}\nprogram {}\noptions {}\n", self.test, self.program, self.options);
+        let mut head =
+            format!("{TITLE}\ntest {}\nprogram {}\noptions {}\n", self.test, self.program, self.options);
         if let Some((index, count)) = self.part {
             let _ = writeln!(head, "part {index}/{count}");
         }
@@ -161,7 +162,8 @@ impl Checkpoint {
         let options = settings.lasting();
         if self.options != options {
             let differing = |these: &str, others: &str| -> String {
-                let these = these.split(' ').filter(|option| !others.split(' ').any(|other| other == *option));
+                let these =
+                    these.split(' ').filter(|option| !others.split(' ').any(|other| other == *option));
                 these.collect::<Vec<_>>().join(" ")
             };
             let (then, now) = (differing(&self.options, &options), differing(&options, &self.options));

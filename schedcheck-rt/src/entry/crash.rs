@@ -8,7 +8,7 @@ use super::stdio::Channel;
 use crate::exec::Execution;
 use crate::exec::outcome::Outcome;
 use crate::exec::signal_stack::SignalStack;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// What the handler needs.
 pub(super) struct LastWords<'a> {
@@ -17,6 +17,14 @@ pub(super) struct LastWords<'a> {
     pub(super) figures: Figures,
     /// Not this process's to speak.
     pub(super) mute: bool,
+    /// Somebody asked this process to end.
+    pub(super) stop: AtomicBool,
+}
+
+impl<'a> LastWords<'a> {
+    pub(super) fn new(channel: &'a Channel, execution: *mut Execution, figures: Figures) -> LastWords<'a> {
+        LastWords { channel, execution, figures, mute: false, stop: AtomicBool::new(false) }
+    }
 }
 
 static LAST_WORDS: AtomicPtr<LastWords<'static>> = AtomicPtr::new(std::ptr::null_mut());
@@ -43,6 +51,25 @@ pub(super) fn watch(words: *mut LastWords<'static>) {
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
+    }
+}
+
+/// Makes a request to end wait for the end of the execution.
+pub(super) fn end_in_order() {
+    // SAFETY: the handler does nothing but set a flag.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = note_stop as *const () as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        libc::sigaction(libc::SIGTERM, &action, std::ptr::null_mut());
+    }
+}
+
+extern "C" fn note_stop(_signal: libc::c_int) {
+    let words = LAST_WORDS.load(Ordering::Relaxed);
+    if !words.is_null() {
+        // SAFETY: it stays valid, and the flag is atomic.
+        unsafe { (*words).stop.store(true, Ordering::Relaxed) };
     }
 }
 

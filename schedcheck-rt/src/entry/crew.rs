@@ -45,7 +45,6 @@ pub(super) struct Member {
     process: libc::pid_t,
     pub(super) share: Share,
     message: File,
-    pub(super) started: Instant,
     board: usize,
 }
 
@@ -55,6 +54,16 @@ pub(super) struct Worker {
     message: File,
     pub(super) record: Option<Record>,
     until: Instant,
+}
+
+/// Where one is after a process was started.
+pub(super) enum Started {
+    /// In the one that started it.
+    Here,
+    /// In the new one.
+    There(Worker, Share),
+    /// The system did not want to.
+    Refused(Share),
 }
 
 /// The processes that work for this one.
@@ -102,11 +111,10 @@ impl Crew {
         self.members.iter().map(|member| self.boards[member.board].executions.load(Ordering::Relaxed)).sum()
     }
 
-    /// Starts a process for `share`: `Some` in that process, `None` here. Gives the share back if the
-    /// system does not want to.
-    pub(super) fn start(&mut self, share: Share) -> Result<Option<Worker>, Share> {
+    /// Starts a process for `share`.
+    pub(super) fn start(&mut self, share: Share) -> Started {
         let board = (0..self.boards.len()).find(|at| self.members.iter().all(|member| member.board != *at));
-        let (Some(board), Some(message)) = (board, memory_file()) else { return Err(share) };
+        let (Some(board), Some(message)) = (board, memory_file()) else { return Started::Refused(share) };
         while self.records.len() <= board {
             let path = self.directory.as_ref().map(|path| format!("{path}.{}", self.records.len()));
             self.records.push(path.as_deref().and_then(Record::create));
@@ -115,7 +123,7 @@ impl Crew {
         self.boards[board].executions.store(0, Ordering::Relaxed);
         // SAFETY: this process has one thread, so that the fork can go on like it.
         match unsafe { libc::fork() } {
-            -1 => Err(share),
+            -1 => Started::Refused(share),
             0 => {
                 // SAFETY: asks to be ended with the process that started this one.
                 unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
@@ -123,12 +131,11 @@ impl Crew {
                 self.members.clear();
                 let record = self.records[board].take();
                 let until = Instant::now() + self.slice;
-                Ok(Some(Worker { board: &self.boards[board], message, record, until }))
+                Started::There(Worker { board: &self.boards[board], message, record, until }, share)
             }
             process => {
-                let started = Instant::now();
-                self.members.push(Member { process, share, message, started, board });
-                Ok(None)
+                self.members.push(Member { process, share, message, board });
+                Started::Here
             }
         }
     }

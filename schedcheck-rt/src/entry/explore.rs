@@ -1,5 +1,7 @@
 //! The loop between search and execution.
 
+use super::checkpoint::Refusal;
+use super::company::{Company, Go};
 use super::crash::{self, LastWords};
 use super::record::Record;
 use super::report::{self, Figures};
@@ -15,6 +17,7 @@ use crate::wire::json::{self, Object};
 use crate::wire::request::Request;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Executions of an unbounded search for each one of the bounded search beside it.
@@ -30,37 +33,53 @@ const PROGRESS: Duration = Duration::from_millis(200);
 pub(super) fn explore(test: Test, settings: &Settings, request: &Request, channel: &Channel) {
     let limit = settings.max_time.as_millis() as u64;
     channel.send(Object::new().text("event", "started").number("max_time_ms", limit));
-    let mut run = Run::new(test, settings, request, channel);
-    let finished = run.search();
-    run.tell_predictions();
-    channel.send(finished);
+    match Run::new(test, settings, request, channel) {
+        Ok(mut run) => {
+            if let Some(finished) = run.search() {
+                run.tell_predictions();
+                channel.send(finished);
+            }
+        }
+        Err(refusal) => {
+            channel.send(Object::new().text("event", "refused").text("message", &refusal.to_string()));
+        }
+    }
 }
 
-struct Run<'a> {
-    settings: &'a Settings,
-    channel: &'a Channel,
-    execution: Box<Execution>,
-    search: Search,
-    record: Option<Record>,
-    words: Box<LastWords<'a>>,
-    started: Instant,
+pub(super) struct Run<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) channel: &'a Channel,
+    pub(super) execution: Box<Execution>,
+    pub(super) search: Search,
+    pub(super) record: Option<Record>,
+    pub(super) words: Box<LastWords<'a>>,
+    /// Executions of this process that were not undone.
+    pub(super) executions: u64,
+    /// With whom the search is shared, and where it is written down.
+    pub(super) company: Company,
+    pub(super) started: Instant,
     told: Instant,
     told_count: u32,
     /// A schedule failed, and what had been predicted of it.
-    failed_at: Option<Option<usize>>,
+    pub(super) failed_at: Option<Option<usize>>,
     route: Option<Rc<RefCell<Route>>>,
-    scenario: Scenario,
+    pub(super) scenario: Scenario,
 }
 
 /// What became of the scenarios of all executions.
 #[derive(Debug, Default)]
-struct Scenario {
+pub(super) struct Scenario {
     met: u64,
     /// Executions that could not meet theirs.
     discarded: u64,
 }
 
 impl Scenario {
+    /// Whether there were any.
+    pub(super) fn is_used(&self) -> bool {
+        self.met + self.discarded > 0
+    }
+
     fn count(&mut self, fate: Fate) {
         self.met += u64::from(fate == Fate::Met);
         self.discarded += u64::from(fate == Fate::Unmet);
@@ -82,14 +101,14 @@ impl Scenario {
 }
 
 impl<'a> Run<'a> {
-    fn new(test: Test, settings: &'a Settings, request: &Request, channel: &'a Channel) -> Run<'a> {
+    fn new(
+        test: Test,
+        settings: &'a Settings,
+        request: &Request,
+        channel: &'a Channel,
+    ) -> Result<Run<'a>, Refusal> {
         let mut execution = Box::new(settings.execution(test));
-        let mut words = Box::new(LastWords {
-            channel,
-            execution: &mut *execution,
-            figures: Figures::default(),
-            mute: false,
-        });
+        let mut words = Box::new(LastWords::new(channel, &mut *execution, Figures::default()));
         // SAFETY: only the lifetime changes; the process ends with this exploration.
         crash::watch(unsafe {
             std::mem::transmute::<*mut LastWords<'a>, *mut LastWords<'static>>(&mut *words)
@@ -103,13 +122,18 @@ impl<'a> Run<'a> {
             options.route = route.map(RefCell::new).map(Rc::new);
         }
         options.scoped |= settings.cooperative;
+        crash::end_in_order();
         execution.take_over_process();
         let route = options.route.clone();
-        Run {
+        let mut company = Company::new(settings, request, &options);
+        let search = company.begin(&mut execution, options, settings)?;
+        Ok(Run {
             settings,
             channel,
             execution,
-            search: Search::new(options),
+            search,
+            executions: 0,
+            company,
             record: request.record.as_deref().and_then(Record::create),
             words,
             started: Instant::now(),
@@ -118,65 +142,96 @@ impl<'a> Run<'a> {
             failed_at: None,
             route,
             scenario: Scenario::default(),
-        }
+        })
     }
 
-    /// Executes until the search is done, fails, or is out of budget.
-    fn search(&mut self) -> Object {
+    /// Executes until the search is done, fails, or is out of budget; `None` if it was asked to stop.
+    fn search(&mut self) -> Option<Object> {
         let mut trace = Trace::default();
-        let mut executions = 0;
         loop {
-            let predicted = self.settings.predict_only && executions == PREDICTS_FROM;
-            if predicted || self.out_of_budget(executions) {
-                return self.nothing_failed(false);
+            if self.settings.predict_only && self.executions == PREDICTS_FROM {
+                return Some(self.nothing_failed(false));
+            }
+            match self.between(&mut trace) {
+                Go::On => {}
+                Go::End(finished) => return finished.map(|finished| *finished),
             }
             let Some(order) = self.search.next() else {
-                return self.nothing_failed(true);
+                match self.nothing_left(&mut trace) {
+                    Go::On => continue,
+                    Go::End(finished) => return finished.map(|finished| *finished),
+                }
             };
-            executions += 1;
-            self.words.figures.executions = executions;
+            self.executions += 1;
+            self.words.figures.executions = self.executions + self.company.brought;
             if let Some(record) = &mut self.record {
-                record.note(executions, order.plan, self.execution.parents());
+                record.note(self.words.figures.executions, order.plan, self.execution.parents());
             }
             self.execution.number_places(order.places);
             self.execution.run(order.plan, order.guide, &mut trace);
+            if self.is_to_be_left() {
+                continue;
+            }
             match trace.end {
                 End::Failed | End::Diverged(_) => {
+                    self.tell_owner_of_failure(&trace);
                     self.failed_at = Some(self.search.hunted());
-                    return self.failed(&mut trace);
+                    return Some(self.failed(&mut trace));
                 }
                 End::Passed | End::Stopped => {
                     let fate = self.execution.fate();
                     self.scenario.count(fate);
                     if fate == Fate::Met && self.execution.asks_for_one() {
-                        return self.found_one();
+                        return Some(self.found_one());
                     }
                     if let Some(step) = self.search.learn(&trace).differs_at {
-                        return self.differs(&trace, step);
+                        return Some(self.differs(&trace, step));
                     }
                 }
             }
         }
     }
 
-    fn out_of_budget(&mut self, executions: u64) -> bool {
-        if self.settings.max_executions.is_some_and(|limit| executions >= limit) {
-            return true;
+    /// What is to be done between executions: budgets, progress, company.
+    fn between(&mut self, trace: &mut Trace) -> Go {
+        if self.settings.max_executions.is_some_and(|limit| self.executions >= limit) {
+            return self.out_of_budget(trace);
+        }
+        if self.works_for_owner() {
+            return Go::On;
         }
         // Reading the clock costs as much as a few steps.
-        if executions % 16 != 1 {
-            return false;
+        if self.executions % 16 != 1 {
+            return Go::On;
+        }
+        if self.words.stop.load(Ordering::Relaxed) {
+            self.company.dismiss();
+            self.write_checkpoint();
+            self.tell_progress();
+            return Go::End(None);
         }
         let now = Instant::now();
         if now - self.told >= PROGRESS {
             self.told = now;
             self.tell_progress();
         }
-        now - self.started >= self.settings.max_time
+        if now - self.started >= self.settings.max_time {
+            return self.out_of_budget(trace);
+        }
+        self.keep_company(now, trace)
+    }
+
+    fn out_of_budget(&mut self, trace: &mut Trace) -> Go {
+        if let Go::End(finished) = self.gather(trace) {
+            return Go::End(finished);
+        }
+        self.write_checkpoint();
+        Go::End(Some(Box::new(self.nothing_failed(false))))
     }
 
     fn tell_progress(&mut self) {
-        let stats = self.search.stats();
+        let mut stats = self.search.stats();
+        stats.executions += self.company.executions_under_way();
         // Walking the whole tree costs more than the rest.
         let step_nodes = self.told_count.is_multiple_of(8).then(|| self.search.step_nodes() as u64);
         self.told_count += 1;
@@ -201,7 +256,7 @@ impl<'a> Run<'a> {
     fn figures(&self, complete: bool) -> Figures {
         let stats = self.search.stats();
         Figures {
-            executions: self.words.figures.executions,
+            executions: self.executions + self.company.brought,
             traces: stats.traces,
             complete,
             bound: self.settings.bound,
@@ -209,7 +264,13 @@ impl<'a> Run<'a> {
             elapsed: self.started.elapsed(),
             peak_pending: stats.peak_pending as u64,
             peak_bytes: stats.peak_bytes as u64,
-            coverage: self.settings.coverage(complete, stats.bound_done, &self.execution, &self.scenario),
+            coverage: self.company.part_of(self.settings.coverage(
+                complete,
+                stats.bound_done,
+                &self.execution,
+                &self.scenario,
+            )),
+            trace_set: self.search.trace_set(),
             carried_over: false,
             notes: self.sequence_note().into_iter().collect(),
         }
@@ -296,16 +357,20 @@ impl<'a> Run<'a> {
     /// The verdict on an execution that passed, but not as its plan and an earlier execution of the
     /// same decisions say.
     fn differs(&mut self, trace: &Trace, step: StepIndex) -> Object {
-        let outcome = Outcome::Diverged(Divergence {
-            step,
-            expected: "the step that followed the same decisions in an earlier schedule".to_owned(),
-            found: self.execution.describe_step(trace, step),
-        });
+        let expected = "the step that followed the same decisions in an earlier schedule".to_owned();
+        let found = self.execution.describe_step(trace, step);
+        self.tell_owner_of_difference(step, &expected, &found);
+        self.diverged(step, expected, found)
+    }
+
+    /// The verdict that something decides about the test that is not in its schedules.
+    pub(super) fn diverged(&mut self, step: StepIndex, expected: String, found: String) -> Object {
+        let outcome = Outcome::Diverged(Divergence { step, expected, found });
         report::finished(&self.execution, &outcome, &self.figures(false), "")
     }
 
     /// The verdict on an execution that failed.
-    fn failed(&mut self, trace: &mut Trace) -> Object {
+    pub(super) fn failed(&mut self, trace: &mut Trace) -> Object {
         if self.settings.expect.as_deref() == Some(self.execution.outcome().word()) {
             // What was asked for was found: nothing is left to do.
             let mut figures = self.figures(true);
@@ -336,7 +401,7 @@ impl<'a> Run<'a> {
     }
 
     /// The verdict when nothing failed.
-    fn nothing_failed(&self, complete: bool) -> Object {
+    pub(super) fn nothing_failed(&self, complete: bool) -> Object {
         let figures = self.figures(complete);
         if complete
             && self.scenario.is_unmet()
@@ -352,7 +417,7 @@ impl<'a> Run<'a> {
 }
 
 impl Settings {
-    fn options(&self) -> Options {
+    pub(super) fn options(&self) -> Options {
         let mut priority = priority::parse(&self.priority).expect("checked when it was set");
         if !self.names.changed.is_empty() {
             priority::put_changed_first(&mut priority);

@@ -4,8 +4,12 @@
 //! output, and is gone. The loop between search and execution is [`explore`].
 
 mod addresses;
+mod checkpoint;
+mod company;
 mod crash;
+mod crew;
 mod explore;
+mod merge;
 mod record;
 mod replay;
 mod report;
@@ -94,10 +98,10 @@ fn try_answer(
                 .ok_or_else(|| format!("there is no test {}", request.test))?;
             let settings = Settings::gather(request, attribute_of(cases, case.name))?;
             let test = Test { body: case.body, should_panic: case.should_panic };
-            if task == Task::Explore {
-                explore::explore(test, &settings, request, channel);
-            } else {
-                replay::replay(test, &settings, request, channel);
+            match task {
+                Task::Merge => merge::merge(test, &settings, request, channel)?,
+                Task::Replay => replay::replay(test, &settings, request, channel),
+                Task::Explore | Task::List => explore::explore(test, &settings, request, channel),
             }
             Ok(())
         }

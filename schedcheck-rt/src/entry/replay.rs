@@ -24,7 +24,7 @@ pub(super) fn replay(test: Test, settings: &Settings, request: &Request, channel
     channel.send(Object::new().text("event", "started"));
     let mut execution = Box::new(settings.execution(test));
     let mut figures = Figures { executions: 1, traces: 1, ..Figures::default() };
-    let mut words = LastWords { channel, execution: &mut *execution, figures: figures.clone(), mute: false };
+    let mut words = LastWords::new(channel, &mut *execution, figures.clone());
     // SAFETY: only the lifetime changes; the process ends with this replay.
     crash::watch(unsafe { std::mem::transmute::<*mut LastWords<'_>, *mut LastWords<'static>>(&mut words) });
     execution.take_over_process();

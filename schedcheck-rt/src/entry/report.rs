@@ -19,6 +19,8 @@ pub(super) struct Figures {
     pub(super) peak_pending: u64,
     pub(super) peak_bytes: u64,
     pub(super) coverage: String,
+    /// Stands for the set of classes that were executed.
+    pub(super) trace_set: u64,
     /// A replay of a schedule whose steps are not where they were.
     pub(super) carried_over: bool,
     /// Remarks for people.
@@ -37,6 +39,7 @@ impl Figures {
             .number("peak_pending", self.peak_pending)
             .number("peak_bytes", self.peak_bytes)
             .text("coverage", &self.coverage)
+            .text("trace_set", &format!("{:016x}", self.trace_set))
             .raw("notes", &json::array(self.notes.iter().map(|note| json::text(note))))
     }
 }

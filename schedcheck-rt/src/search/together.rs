@@ -11,6 +11,8 @@ use super::optimal::Optimal;
 use super::options::{Options, Reduction};
 use super::records::Renaming;
 pub use super::share::Share;
+use super::step::Places;
+use std::rc::Rc;
 
 impl Search {
     /// Whether a search with these options can be shared and written down. Source and classic
@@ -18,6 +20,16 @@ impl Search {
     pub fn can_be_shared(options: &Options) -> bool {
         let whole_branches = matches!(options.reduction, Reduction::Source | Reduction::Classic);
         options.bound.is_some() || options.scoped || !whole_branches
+    }
+
+    /// What `method` and `var` know.
+    pub fn places(&self) -> Option<Rc<dyn Places>> {
+        self.options.places.clone()
+    }
+
+    /// Whether threads are not to be preempted everywhere.
+    pub fn is_scoped(&self) -> bool {
+        self.options.scoped
     }
 
     /// Whether something was given away and is not back yet.

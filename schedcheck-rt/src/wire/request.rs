@@ -18,6 +18,8 @@ pub enum Task {
     Explore,
     /// Execute one schedule of one test.
     Replay,
+    /// Join what parts of a search have done.
+    Merge,
 }
 
 /// One decision of a schedule to replay.
@@ -73,6 +75,16 @@ pub struct Request {
     pub trace: bool,
     /// The steps of the schedule are to be taken as they are, in one execution.
     pub exact: bool,
+    /// Where to write the state of the search.
+    pub checkpoint: Option<String>,
+    /// A state to go on from.
+    pub resume: Option<String>,
+    /// `k/n`: only this part of the search.
+    pub part: Option<String>,
+    /// A file that says how many processes may work on the test.
+    pub workers: Option<String>,
+    /// States of parts that are to be joined.
+    pub parts: Vec<String>,
 }
 
 /// A request that cannot be understood.
@@ -121,6 +133,7 @@ impl Request {
                     "list" => Task::List,
                     "explore" => Task::Explore,
                     "replay" => Task::Replay,
+                    "merge" => Task::Merge,
                     _ => return None,
                 });
             }
@@ -130,6 +143,11 @@ impl Request {
             "fingerprint" => self.fingerprint = Some(value.to_owned()),
             "trace" => self.trace = value == "yes",
             "exact" => self.exact = value == "yes",
+            "checkpoint" => self.checkpoint = Some(value.to_owned()),
+            "resume" => self.resume = Some(value.to_owned()),
+            "part" => self.part = Some(value.to_owned()),
+            "workers" => self.workers = Some(value.to_owned()),
+            "join" => self.parts.push(value.to_owned()),
             "delta" => self.deltas.push(NamedDelta::parse(value)?),
             _ => {
                 let (group, name) = key.split_once('.')?;

@@ -1,0 +1,50 @@
+//! Searches that go on another day, or on several machines.
+use camino::Utf8PathBuf;
+use clap::Args;
+
+use super::part::PartSpec;
+use super::{CargoOpts, ConfigArgs, FromArchive};
+
+/// Options of `run` about searches that go on elsewhere or later.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Long searches")]
+pub struct ShareOpts {
+    /// Go on where an earlier run of the same program stopped, whatever stopped it
+    #[arg(long, env = "SCHEDCHECK_RESUME", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
+    pub resume: bool,
+    /// Explore only this part of each test, such as `2/4`, or `auto/4` in a job array; `cargo schedcheck merge` joins
+    /// the parts
+    #[arg(long, value_name = "K/N", env = "SCHEDCHECK_SHARD")]
+    pub shard: Option<PartSpec>,
+    /// Where the states of searches are kept [default: schedcheck/checkpoints in the target directory]
+    #[arg(long, value_name = "DIR", env = "SCHEDCHECK_CHECKPOINTS")]
+    pub checkpoints: Option<Utf8PathBuf>,
+}
+
+/// Arguments of `split`.
+#[derive(Debug, Args)]
+pub struct SplitArgs {
+    /// The state of a search, of `target/schedcheck/checkpoints`
+    pub file: Utf8PathBuf,
+    /// How many parts to make
+    #[arg(long, value_name = "N")]
+    pub into: std::num::NonZeroU32,
+}
+
+/// Arguments of `merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// What the parts wrote [default: all parts in the folder of checkpoints]
+    pub files: Vec<Utf8PathBuf>,
+    /// Where the states of searches are kept [default: schedcheck/checkpoints in the target directory]
+    #[arg(long, value_name = "DIR", env = "SCHEDCHECK_CHECKPOINTS")]
+    pub checkpoints: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub from: FromArchive,
+    #[command(flatten)]
+    pub explore: super::ExploreOpts,
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    #[command(flatten)]
+    pub cargo: CargoOpts,
+}
