@@ -431,6 +431,7 @@ impl Settings {
             seed_runs: self.random_runs,
             hunts: if self.sample.is_some() { 0 } else { self.hunts },
             sample: self.sample,
+            predict_only: self.predict_only,
             level_every: if self.levels { LEVEL_EVERY } else { 0 },
             ..Options::default()
         }

@@ -121,7 +121,7 @@ impl Optimal {
     }
 
     pub(super) fn next(&mut self, options: &Options) -> Option<Order<'_>> {
-        let may_steer = self.tree.keeps_all && self.executed.has(ROOT);
+        let may_steer = self.tree.keeps_all && self.executed.has(ROOT) && !options.predict_only;
         if may_steer && self.fringe.len() > 0 && self.diver.choose() {
             self.plan.deltas.clear();
             self.plan.prefix = 0;

@@ -45,6 +45,8 @@ pub struct Options {
     pub seed_every: u32,
     /// How many executions of an unbounded search may be steered to what was predicted (`hunt.rs`).
     pub hunts: u32,
+    /// Nothing is steered: what is predicted is all that is wanted.
+    pub predict_only: bool,
     /// Executions of an unbounded search for each one that covers the schedules with few preemptions
     /// first (`levels.rs`); 0: none of those.
     pub level_every: u32,
@@ -71,6 +73,7 @@ impl Default for Options {
             seed_after: 500,
             seed_every: 19,
             hunts: 0,
+            predict_only: false,
             level_every: 0,
             level_after: 1000,
             scoped: false,
