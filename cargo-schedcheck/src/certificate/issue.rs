@@ -215,6 +215,7 @@ mod tests {
             saved: Vec::new(),
             only_predict: false,
             checkpoint: "none".into(),
+            checkpoint_every: None,
             resume: None,
             part: None,
         }

@@ -12,6 +12,9 @@ pub struct ShareOpts {
     /// Go on where an earlier run of the same program stopped, whatever stopped it
     #[arg(long, env = "SCHEDCHECK_RESUME", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub resume: bool,
+    /// How often the state of a search is written [default: 5s]
+    #[arg(long, value_name = "DURATION", env = "SCHEDCHECK_CHECKPOINT_EVERY", value_parser = humantime::parse_duration)]
+    pub checkpoint_every: Option<std::time::Duration>,
     /// Explore only this part of each test, such as `2/4`, or `auto/4` in a job array; `cargo schedcheck merge` joins
     /// the parts
     #[arg(long, value_name = "K/N", env = "SCHEDCHECK_SHARD")]

@@ -110,7 +110,8 @@ fn select<'a>(
         let resume = args.share.resume.then(|| checkpoints.to_resume(&id, part)).flatten();
         let (set, attribute) = (session.settings.set.clone(), test.options);
         let only_predict = purpose == Purpose::Predict;
-        Plan { only_predict, set, default, attribute, id, binary, saved, checkpoint, resume, part }
+        let checkpoint_every = args.share.checkpoint_every;
+        Plan { checkpoint_every, only_predict, set, default, attribute, id, binary, saved, checkpoint, resume, part }
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());
@@ -252,7 +253,7 @@ fn one_test(
     })?;
     Ok(match verdict {
         Verdict::Stopped(progress) => Report::Stopped(plan.id.clone(), progress),
-        Verdict::Finished { finished, pending } => {
+        Verdict::Finished { finished, pending, .. } => {
             Report::Finished(Box::new(session.result(plan, *finished, pending, &args.cargo)?))
         }
     })

@@ -97,7 +97,8 @@ impl Checkpoint {
             body.bytes().len(),
             checksum(body.bytes()),
         );
-        let next = format!("{path}.next");
+        // Whoever was killed may have a successor before it is gone.
+        let next = format!("{path}.{}.next", std::process::id());
         if let Some(directory) = Path::new(path).parent() {
             fs::create_dir_all(directory)?;
         }

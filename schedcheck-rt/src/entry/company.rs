@@ -52,6 +52,7 @@ pub(super) struct Company {
     asked: Instant,
     checkpoint: Option<String>,
     written: Instant,
+    shortest_pause: Duration,
     pause: Duration,
     /// A write failed, and it was said.
     complained: bool,
@@ -81,7 +82,8 @@ impl Company {
             asked: now,
             checkpoint: request.checkpoint.clone().filter(|_| can_share),
             written: now,
-            pause: CHECKPOINT,
+            shortest_pause: request.checkpoint_every.map_or(CHECKPOINT, Duration::from_millis),
+            pause: request.checkpoint_every.map_or(CHECKPOINT, Duration::from_millis),
             complained: false,
             part: None,
             wanted_part: request.part.as_deref().and_then(Part::parse),
@@ -238,7 +240,6 @@ impl Run<'_> {
                 return Go::End(finished);
             }
         }
-        self.deal_out_if_wanted();
         if now - self.company.written >= self.company.pause {
             self.write_checkpoint();
         }
@@ -374,7 +375,8 @@ impl Run<'_> {
         Go::On
     }
 
-    fn deal_out_if_wanted(&mut self) {
+    /// After the same number of executions in every process, whatever the clock says.
+    pub(super) fn deal_out_if_wanted(&mut self) {
         let Some(part) = self.company.wanted_part.filter(|_| self.company.part.is_none()) else { return };
         if self.search.stats().pending >= LINES_PER_PART * part.count || self.executions >= ENOUGH {
             self.deal_out();
@@ -408,6 +410,6 @@ impl Run<'_> {
             self.channel.send(Object::new().text("event", "warning").text("message", &message));
         }
         self.company.written = Instant::now();
-        self.company.pause = CHECKPOINT.max(20 * began.elapsed());
+        self.company.pause = self.company.shortest_pause.max(20 * began.elapsed());
     }
 }
