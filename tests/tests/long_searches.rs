@@ -155,7 +155,8 @@ fn descendants(root: u32) -> Vec<u32> {
         let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
     };
-    let all = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let all =
+        fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let parents: Vec<(u32, u32)> = all.filter_map(|process| Some((process, parent_of(process)?))).collect();
     let mut found = vec![root];
     let mut at = 0;
@@ -169,7 +170,8 @@ fn descendants(root: u32) -> Vec<u32> {
 
 fn kill(process: u32) {
     // It may have ended by itself.
-    let _ = std::process::Command::new("kill").args(["-9", &process.to_string()]).stderr(Stdio::null()).status();
+    let _ =
+        std::process::Command::new("kill").args(["-9", &process.to_string()]).stderr(Stdio::null()).status();
 }
 
 /// Numbers that look random and are the same every time.
@@ -227,7 +229,10 @@ fn a_hundred_kills_lose_nothing() {
         };
         let lines = String::from_utf8(output.stdout).unwrap();
         let finished = lines.lines().find(|line| line.contains("test-finished"));
-        let finished: Value = serde_json::from_str(finished.unwrap_or_else(|| panic!("{lines}{}", String::from_utf8_lossy(&output.stderr)))).unwrap();
+        let finished: Value = serde_json::from_str(
+            finished.unwrap_or_else(|| panic!("{lines}{}", String::from_utf8_lossy(&output.stderr))),
+        )
+        .unwrap();
         assert_eq!((&finished["outcome"], &finished["complete"]), (&"passed".into(), &true.into()));
         assert_eq!(traces(&finished), traces(&undisturbed), "after {kills:?}");
     }

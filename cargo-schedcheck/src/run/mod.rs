@@ -111,7 +111,19 @@ fn select<'a>(
         let (set, attribute) = (session.settings.set.clone(), test.options);
         let only_predict = purpose == Purpose::Predict;
         let checkpoint_every = args.share.checkpoint_every;
-        Plan { checkpoint_every, only_predict, set, default, attribute, id, binary, saved, checkpoint, resume, part }
+        Plan {
+            checkpoint_every,
+            only_predict,
+            set,
+            default,
+            attribute,
+            id,
+            binary,
+            saved,
+            checkpoint,
+            resume,
+            part,
+        }
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());
