@@ -39,7 +39,7 @@ fn packed_tests_are_explored_where_there_is_neither_source_nor_compiler() {
     let json = ["--message-format", "json"];
     let certificate = ["--certificate", "certificate.toml"];
     let whole = run(&[&json[..], &certificate].concat()).expect_code(0);
-    assert_eq!(whole.verdicts().len(), 4);
+    assert_eq!(whole.verdicts().len(), 5);
     assert!(whole.verdicts().values().all(|verdict| verdict["complete"] == true), "{}", whole.stdout);
 
     assert!(machine.path.join("target/schedcheck/CACHEDIR.TAG").is_file());

@@ -55,7 +55,7 @@ fn a_certificate_says_what_was_covered_and_belongs_to_its_sources() {
     assert!(!text.contains(project.path.as_str()) && !text.contains("target/"), "{text}");
     let said = verify(&project, 0);
     assert!(said.contains("nightly::lib tests::counts_under_a_lock: all schedules\n"), "{said}");
-    assert!(said.ends_with("3 tests\n"), "{said}");
+    assert!(said.ends_with("4 tests\n"), "{said}");
 
     // Every source counts, whatever it is; other files do not.
     let more = |text: String| text + "\n";
@@ -79,7 +79,7 @@ fn a_certificate_says_what_was_covered_and_belongs_to_its_sources() {
 
     // What is not true is not written, and what was true of an earlier run is gone.
     let output = run(&project, &["counts", "--max-executions", "1"]).expect_code(5);
-    assert!(output.stderr.contains("not written: 3 of 3 tests did not pass"), "{}", output.stderr);
+    assert!(output.stderr.contains("not written: 4 of 4 tests did not pass"), "{}", output.stderr);
     assert!(!project.path.join(FILE).exists());
 
     run(&project, &["--exact", "counts_from_outside"]).expect_code(0);
@@ -93,14 +93,36 @@ fn a_certificate_says_what_was_covered_and_belongs_to_its_sources() {
     assert!(reason.contains("nightly::lib tests::counts_in_two_steps"), "{reason}");
     assert!(!project.path.join(FILE).exists());
 
-    let output = run(&project, &["counts_under", "--bound", "1", "--races", "off", "--spurious", "0"]);
-    output.expect_code(0);
+    let args = ["--all-tests", "--certificate", FILE, "counts_under", "--bound", "1", "--races", "off"];
+    let call = project.schedcheck(&[&args[..], &["--spurious", "0"]].concat());
+    call.env("RUSTFLAGS", "--cfg night").run().expect_code(0);
     let text = project.read(FILE);
-    for part in ["guarantee = \"bounded\"", "bound = 1", "races = false", "spurious = 0", "timeouts = 1"] {
+    for part in [
+        "guarantee = \"bounded\"",
+        "bound = 1",
+        "races = false",
+        "spurious = 0",
+        "timeouts = 1",
+        "rustflags = [\"--cfg\", \"night\"]",
+    ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
     let said = verify(&project, 0);
     assert!(said.contains("counts_under_a_lock: all schedules with at most 1 preemption\n"), "{said}");
+
+    // Schedules that were left out on request are named.
+    run(&project, &["counts_under", "--cooperative", "--trust", "steps"]).expect_code(0);
+    let text = project.read(FILE);
+    for part in ["guarantee = \"restricted\"", "cooperative = true", "trusted = [\"steps\"]"] {
+        assert!(text.contains(part), "{part} is not in:\n{text}");
+    }
+    let said = verify(&project, 0);
+    assert!(
+        said.contains(
+            "all schedules, with switches only at labels and where a thread blocks, without preemptions"
+        ),
+        "{said}"
+    );
 
     // Sources that are older than what was compiled are not compiled again: cargo looks at times only.
     let (path, before) = (project.path.join("src/lib.rs"), project.read("src/lib.rs"));

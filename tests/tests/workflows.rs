@@ -6,11 +6,10 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use schedcheck_tests::cli::{program, scrub};
 use schedcheck_tests::project::Project;
-use serde_json::Value;
 
 const PARTS: usize = 4;
 
@@ -64,7 +63,6 @@ fn shell(project: &Project, command: &str, variables: &[(&str, String)]) {
         .env("PATH", format!("{}:{path}", program().parent().expect("a folder")))
         .env("SCHEDCHECK_CACHE", schedcheck_tests::cli::cache())
         .env("SCHEDCHECK_ALL_TESTS", "true")
-        .env("SCHEDCHECK_SKIP", "finds_what_cargo_promises")
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .output()
         .expect("a shell");
@@ -72,33 +70,46 @@ fn shell(project: &Project, command: &str, variables: &[(&str, String)]) {
     assert!(output.status.success(), "{command}\n{}{}", text(&output.stdout), text(&output.stderr));
 }
 
-/// What the trend files say: executions and traces of each test. No test is explored twice.
-fn explored(project: &Project) -> BTreeMap<String, (u64, u64)> {
-    let mut explored = BTreeMap::new();
-    for entry in project.path.read_dir_utf8().unwrap() {
-        let entry = entry.unwrap();
-        if entry.file_name().starts_with("trend") {
-            for line in fs::read_to_string(entry.path()).unwrap().lines() {
-                let row: Value = serde_json::from_str(line).unwrap();
-                let number = |key: &str| row[key].as_u64().unwrap();
-                assert_eq!(row["complete"], true, "{row}");
-                let figures = (number("executions"), number("traces"));
-                let test = format!("{} {}", row["target"], row["test"]);
-                assert_eq!(explored.insert(test, figures), None, "{row}");
+/// What the certificates say: executions and traces of each test. No test is in two of them.
+fn certified(project: &Project) -> BTreeMap<String, (u64, u64)> {
+    let mut certified = BTreeMap::new();
+    for path in files(project, ".toml").into_iter().filter(|path| !path.ends_with("Cargo.toml")) {
+        let mut fields: BTreeMap<String, String> = BTreeMap::new();
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            if let Some((key, value)) = line.split_once(" = ") {
+                fields.insert(key.to_owned(), value.trim_matches('"').to_owned());
             }
-            fs::remove_file(entry.path()).unwrap();
+            // The last field of a test that every test has.
+            if line.starts_with("cooperative = ") {
+                let figures = (fields["executions"].parse().unwrap(), fields["traces"].parse().unwrap());
+                let test = format!("{}::{} {}", fields["package"], fields["target"], fields["name"]);
+                assert_eq!(fields["guarantee"], "all-schedules", "{test}");
+                assert_eq!(certified.insert(test, figures), None, "{path}");
+            }
         }
     }
-    explored
+    certified
+}
+
+/// The files beside the manifest whose names end so.
+fn files(project: &Project, end: &str) -> Vec<Utf8PathBuf> {
+    let entries = project.path.read_dir_utf8().unwrap().map(|entry| entry.unwrap().into_path());
+    let mut files: Vec<_> = entries.filter(|path| path.as_str().ends_with(end) && path.is_file()).collect();
+    files.sort();
+    files
 }
 
 #[test]
 fn many_machines_do_together_what_one_does_alone() {
     let project = Project::copy_of("nightly");
     std::os::unix::fs::symlink(program(), project.path.join("cargo-schedcheck")).unwrap();
-    shell(&project, "cargo schedcheck --trend trend.jsonl", &[]);
-    let alone = explored(&project);
-    assert_eq!(alone.len(), 3);
+    // This test needs a file that was not packed.
+    let outside = project.read("tests/outside.rs");
+    project.write("tests/outside.rs", outside.split("#[test]\nfn finds_what").next().unwrap());
+    shell(&project, "cargo schedcheck --certificate certificate.toml", &[]);
+    let alone = certified(&project);
+    assert_eq!(alone.len(), 4);
+    assert_eq!(alone["nightly::lib tests::long_counts"].1, 1680, "9! / 3!³");
 
     let folder = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("examples").join("ci");
     for (file, variables) in WORKFLOWS {
@@ -109,7 +120,7 @@ fn many_machines_do_together_what_one_does_alone() {
             text.matches("cargo schedcheck ").count() + text.matches("check schedcheck ").count()
         );
         for command in &commands {
-            if command.contains("--partition") {
+            if command.contains("--partition") || command.contains("--shard") {
                 for part in 0..PARTS {
                     let command = command.replace("${{ matrix.part }}", &(part + 1).to_string());
                     shell(&project, &command, &variables(part));
@@ -118,17 +129,23 @@ fn many_machines_do_together_what_one_does_alone() {
                 shell(&project, command, &[]);
             }
         }
-        assert_eq!(explored(&project), alone, "{file}");
+        fs::remove_file(project.path.join("certificate.toml")).unwrap_or_default();
+        assert_eq!(certified(&project), alone, "{file}");
+        assert!(!files(&project, ".jsonl").is_empty(), "{file}");
+
         // Where a part is missing, the last job says so.
-        let certificates = project.path.read_dir_utf8().unwrap().map(|entry| entry.unwrap().into_path());
-        let certificates: Vec<_> =
-            certificates.filter(|path| path.file_name().unwrap().starts_with("certificate-")).collect();
+        let certificates =
+            files(&project, ".toml").into_iter().filter(|path| path.as_str().contains("certificate-"));
+        let certificates: Vec<_> = certificates.collect();
         assert_eq!(certificates.len(), PARTS, "{file}");
         fs::remove_file(&certificates[0]).unwrap();
         let last = commands.last().unwrap();
         assert!(last.contains("verify-certificate --whole"), "{last}");
         shell(&project, &format!("! {last}"), &[]);
         certificates[1..].iter().for_each(|path| fs::remove_file(path).unwrap());
+        fs::remove_file(project.path.join("long.toml")).unwrap();
+        fs::remove_dir_all(project.path.join("parts")).unwrap();
+        files(&project, ".jsonl").iter().for_each(|path| fs::remove_file(path).unwrap());
     }
 }
 

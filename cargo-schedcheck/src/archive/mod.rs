@@ -34,6 +34,8 @@ pub struct Manifest {
     pub tool: Tool,
     /// Features and profile of the build, as flags of cargo.
     pub cargo_args: Vec<String>,
+    /// Flags for every crate, from RUSTFLAGS or cargo's configuration.
+    pub rustflags: Vec<String>,
     /// Whether memory accesses can be seen.
     pub races: bool,
     /// Crates that keep the real std.

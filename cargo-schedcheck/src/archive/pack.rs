@@ -40,6 +40,7 @@ pub fn archive(args: &ArchiveArgs) -> Result<ExitCode> {
         version: VERSION,
         tool: session.tool(),
         cargo_args: args.cargo.variant_args(),
+        rustflags: session.rustflags()?,
         races: build.races,
         skip: build.skip.clone(),
         libraries,

@@ -50,6 +50,13 @@ impl Toolchain {
         &self.rustc.host
     }
 
+    /// The compiler flags of the user's configuration and environment.
+    pub fn rustflags(&self) -> Result<Vec<String>> {
+        let refuse = |error: cargo_config2::Error| ExpectedError::CargoConfig(error.to_string());
+        let config = cargo_config2::Config::load().map_err(refuse)?;
+        Ok(config.rustflags(self.host()).map_err(refuse)?.map(|flags| flags.flags).unwrap_or_default())
+    }
+
     /// A call of cargo, not yet started.
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(&self.cargo);

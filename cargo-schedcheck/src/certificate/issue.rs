@@ -19,6 +19,7 @@ const NAMED: usize = 3;
 pub struct Draft {
     pub tool: Tool,
     pub cargo_args: Vec<String>,
+    pub rustflags: Vec<String>,
     pub races: bool,
     pub skipped_crates: Vec<String>,
     pub left_out: Vec<String>,
@@ -96,6 +97,7 @@ impl Certifier {
             tool: draft.tool,
             build: BuiltWith {
                 cargo_args: draft.cargo_args,
+                rustflags: draft.rustflags,
                 memory_accesses: draft.races,
                 skipped_crates: draft.skipped_crates,
                 left_out: draft.left_out,
@@ -112,11 +114,7 @@ impl Certifier {
         let finished = &result.finished;
         let settings = self.tests.get(&result.id.to_string());
         let (Some(settings), false, true) = (settings, result.failed(), finished.complete) else { return };
-        let guarantee = match (settings.get("expect"), finished.bound) {
-            (Some(_), _) => Guarantee::ExpectedFailure,
-            (None, Some(_)) => Guarantee::Bounded,
-            (None, None) => Guarantee::AllSchedules,
-        };
+        let Some(guarantee) = Guarantee::of(&finished.coverage, finished.bound) else { return };
         self.certificate.tests.push(Covered {
             package: result.id.package.clone(),
             target: result.id.target.clone(),
@@ -133,6 +131,7 @@ impl Certifier {
             races: self.certificate.build.memory_accesses && settings.is_on("races"),
             reduction: settings.get("reduction").unwrap_or_default().to_owned(),
             symmetry: settings.is_on("symmetry"),
+            cooperative: settings.is_on("cooperative"),
             trusted: settings.list("trust"),
             focus: settings.list("focus"),
             uncontrolled: finished.uncontrolled.clone(),
@@ -215,6 +214,8 @@ mod tests {
             saved: Vec::new(),
             only_predict: false,
             checkpoint: "none".into(),
+            checkpoint_every: None,
+            max_memory: None,
             resume: None,
             part: None,
         }
@@ -230,6 +231,7 @@ mod tests {
         let draft = Draft {
             tool,
             cargo_args: Vec::new(),
+            rustflags: Vec::new(),
             races: true,
             skipped_crates: Vec::new(),
             left_out: Vec::new(),
@@ -241,6 +243,9 @@ mod tests {
     fn result(plan: &Plan<'_>, change: impl FnOnce(&mut Finished)) -> TestResult {
         let mut finished = Finished::without_child(Outcome::Passed, String::new(), &Progress::default());
         finished.complete = true;
+        finished.coverage =
+            "all schedules (each with at most 1 spurious wake-up, 1 early time-out, 1 spurious CAS failure)"
+                .to_owned();
         change(&mut finished);
         TestResult {
             id: plan.id.clone(),
@@ -271,7 +276,8 @@ mod tests {
         let binary = binary();
         let plans = [plan(&binary, "a", "expect=deadlock;max_time=2s")];
         let mut certifier = certifier("unused", &plans);
-        certifier.note(&result(&plans[0], |_| {}));
+        certifier
+            .note(&result(&plans[0], |finished| finished.coverage = "found the expected deadlock".into()));
         assert_eq!(certifier.certificate.tests[0].guarantee, Guarantee::ExpectedFailure);
     }
 
@@ -283,7 +289,7 @@ mod tests {
         certifier.note(&result(&plans[0], |finished| finished.bound = Some(2)));
         let test = &certifier.certificate.tests[0];
         assert_eq!((test.weak_cas, test.timeouts, test.spurious), (0, 2, 1));
-        assert_eq!((test.guarantee, test.bound, test.races), (Guarantee::Bounded, Some(2), false));
+        assert_eq!((test.guarantee, test.bound, test.races), (Guarantee::Restricted, Some(2), false));
         assert_eq!(test.trusted, ["x", "y::z"]);
     }
 
@@ -295,7 +301,9 @@ mod tests {
         let plans = [plan(&binary, "a", ""), plan(&binary, "b", "")];
         let incomplete = |finished: &mut Finished| finished.complete = false;
         let failed = |finished: &mut Finished| finished.outcome = Outcome::Panic;
-        for second in [None, Some(result(&plans[1], incomplete)), Some(result(&plans[1], failed))] {
+        let silent = |finished: &mut Finished| finished.coverage.clear();
+        let seconds = [result(&plans[1], incomplete), result(&plans[1], failed), result(&plans[1], silent)];
+        for second in seconds.into_iter().map(Some).chain([None]) {
             let mut certifier = certifier(&path, &plans);
             certifier.note(&result(&plans[0], |_| {}));
             second.iter().for_each(|second| certifier.note(second));

@@ -72,6 +72,8 @@ impl Tool {
 struct BuiltWith {
     /// Features and profile, as flags of cargo.
     cargo_args: Vec<String>,
+    /// Flags for every crate, from RUSTFLAGS or cargo's configuration.
+    rustflags: Vec<String>,
     /// Whether plain memory accesses were visible.
     memory_accesses: bool,
     /// Crates that kept the real std: nothing in them was under control.
@@ -104,6 +106,8 @@ struct Covered {
     reduction: String,
     /// Whether of interchangeable threads one order was explored.
     symmetry: bool,
+    /// Whether threads were switched at labels only.
+    cooperative: bool,
     /// Code that is not preempted inside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     trusted: Vec<String>,
@@ -123,19 +127,49 @@ enum Guarantee {
     AllSchedules,
     /// It passes in every schedule with at most so many preemptions.
     Bounded,
+    /// It passes in every schedule that the user wants to see: code is trusted, a scenario tells what happens.
+    Restricted,
     /// It is to fail, and fails.
     ExpectedFailure,
+    /// An execution was to be found that meets a scenario, and was.
+    Found,
+}
+
+impl Guarantee {
+    /// What the engine's own words amount to. It knows best what it has left out, and learns new ways to do so: the
+    /// strong guarantees are for words that are known, and for words that are not there is none.
+    fn of(coverage: &str, bound: Option<u32>) -> Option<Self> {
+        let plural = if bound == Some(1) { "" } else { "s" };
+        let bounded = bound.map(|bound| format!("all schedules with at most {bound} preemption{plural}"));
+        match coverage.split_once(" (each with at most ") {
+            Some(("all schedules", limits)) if bound.is_none() && are_usual(limits) => {
+                Some(Self::AllSchedules)
+            }
+            Some((schedules, limits)) if Some(schedules) == bounded.as_deref() && are_usual(limits) => {
+                Some(Self::Bounded)
+            }
+            Some((schedules, _)) if schedules.starts_with("all schedules") => Some(Self::Restricted),
+            Some(_) => None,
+            None if coverage.starts_with("found the expected ") => Some(Self::ExpectedFailure),
+            None if coverage.starts_with("found an execution ") => Some(Self::Found),
+            None => None,
+        }
+    }
+}
+
+/// Whether these are the limits that a certificate has fields for, and no others.
+fn are_usual(limits: &str) -> bool {
+    let usual = ["spurious wake-up", "early time-out", "spurious CAS failure"];
+    let Some(limits) = limits.strip_suffix(')') else { return false };
+    let words = limits.split(", ").map(|limit| limit.split_once(' ').map_or("", |(_, what)| what));
+    words.map(|what| what.trim_end_matches('s')).eq(usual)
 }
 
 impl Covered {
-    fn guaranteed(&self) -> String {
-        match self.guarantee {
-            Guarantee::ExpectedFailure => "fails as expected".to_owned(),
-            // The engine's words: there may be a scenario, or code that is not preempted inside.
-            Guarantee::Bounded | Guarantee::AllSchedules => {
-                self.coverage.split(" (").next().unwrap_or_default().to_owned()
-            }
-        }
+    fn guaranteed(&self) -> &str {
+        // What was left out may stand anywhere in it.
+        let short = self.coverage.split_once(" (each with at most ").map(|(schedules, _)| schedules);
+        short.filter(|_| self.guarantee != Guarantee::Restricted).unwrap_or(&self.coverage)
     }
 }
 
@@ -231,6 +265,7 @@ mod tests {
             races: true,
             reduction: "optimal".into(),
             symmetry: true,
+            cooperative: false,
             trusted: vec!["once_cell".into()],
             focus: Vec::new(),
             uncontrolled: vec!["file read at src/lib.rs:3:1".into()],
@@ -249,6 +284,7 @@ mod tests {
             },
             build: BuiltWith {
                 cargo_args: Vec::new(),
+                rustflags: Vec::new(),
                 memory_accesses: true,
                 skipped_crates: Vec::new(),
                 left_out: Vec::new(),
@@ -256,6 +292,36 @@ mod tests {
             tests: vec![covered],
             source: Sources::read(root, &[root.to_owned()], &[]).unwrap(),
         }
+    }
+
+    #[test]
+    fn only_known_words_are_strong_guarantees() {
+        let limits = "(each with at most 1 spurious wake-up, 2 early time-outs, 0 spurious CAS failures)";
+        let cases = [
+            ("all schedules", None, Some(Guarantee::AllSchedules)),
+            ("all schedules with at most 2 preemptions", Some(2), Some(Guarantee::Bounded)),
+            ("all schedules with at most 1 preemption", Some(1), Some(Guarantee::Bounded)),
+            ("all schedules with at most 1 preemption", Some(2), Some(Guarantee::Restricted)),
+            ("all schedules, without preemptions inside `a`", None, Some(Guarantee::Restricted)),
+            ("all schedules with at most 2 preemptions, and more", Some(2), Some(Guarantee::Restricted)),
+            ("all schedules that the scenario allows", None, Some(Guarantee::Restricted)),
+            ("all schedules", Some(2), Some(Guarantee::Restricted)),
+            ("some schedules", None, None),
+            ("part 1/4 of all schedules", None, None),
+        ];
+        for (schedules, bound, expected) in cases {
+            assert_eq!(Guarantee::of(&format!("{schedules} {limits}"), bound), expected, "{schedules}");
+        }
+        let counted = limits.replace(')', ", a few rounds of loops that count them and wait)");
+        for limits in [counted.as_str(), "(each with at most 1 spurious wake-up)", &format!("{limits}; but")]
+        {
+            let text = format!("all schedules {limits}");
+            assert_eq!(Guarantee::of(&text, None), Some(Guarantee::Restricted), "{text}");
+        }
+        let found = |text: &str| Guarantee::of(text, None);
+        assert_eq!(found("found the expected panic"), Some(Guarantee::ExpectedFailure));
+        assert_eq!(found("found an execution that meets the scenario"), Some(Guarantee::Found));
+        assert_eq!((found(""), found("all schedules")), (None, None));
     }
 
     #[test]

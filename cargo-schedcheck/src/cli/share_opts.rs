@@ -12,6 +12,13 @@ pub struct ShareOpts {
     /// Go on where an earlier run of the same program stopped, whatever stopped it
     #[arg(long, env = "SCHEDCHECK_RESUME", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub resume: bool,
+    /// How often the state of a search is written [default: 5s]
+    #[arg(long, value_name = "DURATION", env = "SCHEDCHECK_CHECKPOINT_EVERY", value_parser = humantime::parse_duration)]
+    pub checkpoint_every: Option<std::time::Duration>,
+    /// How much memory the search of a test may take, such as 500MB or 2GB; the rest of it goes to the disk [default:
+    /// as much as there is]
+    #[arg(long, value_name = "SIZE", env = "SCHEDCHECK_MAX_MEMORY", value_parser = bytes)]
+    pub max_memory: Option<u64>,
     /// Explore only this part of each test, such as `2/4`, or `auto/4` in a job array; `cargo schedcheck merge` joins
     /// the parts
     #[arg(long, value_name = "K/N", env = "SCHEDCHECK_SHARD")]
@@ -19,6 +26,21 @@ pub struct ShareOpts {
     /// Where the states of searches are kept [default: schedcheck/checkpoints in the target directory]
     #[arg(long, value_name = "DIR", env = "SCHEDCHECK_CHECKPOINTS")]
     pub checkpoints: Option<Utf8PathBuf>,
+}
+
+/// `64MB`, `2GiB`, `1000000`.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        _ => return Err(format!("`{text}` is not a size: write for example 500MB or 2GB")),
+    };
+    let number: u64 = number.parse().map_err(|_| format!("`{text}` has no number"))?;
+    number.checked_mul(1 << shift).ok_or_else(|| format!("`{text}` is too much"))
 }
 
 /// Arguments of `split`.
@@ -47,4 +69,17 @@ pub struct MergeArgs {
     pub config: ConfigArgs,
     #[command(flatten)]
     pub cargo: CargoOpts,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(bytes("1000"), Ok(1000));
+        assert_eq!(bytes("2GB"), Ok(2 << 30));
+        assert_eq!(bytes("64 MiB"), Ok(64 << 20));
+        assert!(bytes("many").is_err() && bytes("1TBs").is_err() && bytes("99999999999GB").is_err());
+    }
 }

@@ -127,9 +127,15 @@ fn verdict(outcome: &str, complete: bool) -> String {
     }
 }
 
-/// The guarantee in a few words.
+/// The guarantee in a few words: the engine's own, where it has any.
 fn covered(result: &TestResult) -> String {
     let Finished { complete, bound, bound_done, .. } = result.finished;
+    let coverage = &result.finished.coverage;
+    if !result.failed() && !coverage.is_empty() {
+        return cell(
+            coverage.split_once(" (each with at most ").map_or(coverage, |(schedules, _)| schedules),
+        );
+    }
     let preemptions = |most: u32| format!("≤ {most} preemption{}", if most == 1 { "" } else { "s" });
     match (result.failed(), complete, bound, bound_done) {
         (true, ..) => "–".to_owned(),

@@ -87,6 +87,11 @@ pub fn split(args: &SplitArgs) -> Result<ExitCode> {
     if head.lines().any(|line| line.starts_with("part ")) {
         return Err(not_one("it is a part already; merge the parts first, then split the whole anew"));
     }
+    if head.lines().any(|line| line.starts_with("spills ")) {
+        return Err(not_one(
+            "parts of it lie in files of their own; go on with it on one machine, with more memory, first",
+        ));
+    }
     let name = args.file.file_name().and_then(|name| name.strip_suffix(EXTENSION));
     let stem = name.ok_or_else(|| not_one("its name does not end in .checkpoint"))?;
     let dir = args.file.parent().unwrap_or(Utf8Path::new(""));

@@ -1,5 +1,5 @@
 //! One test from start to verdict.
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use camino::Utf8PathBuf;
 use fs_err as fs;
@@ -8,7 +8,7 @@ use super::allotment::Allotment;
 use super::child::{self, Ending, Heard, Remains};
 use super::request::Request;
 use super::wire::{ChildEvent, Finished, Outcome, PredictionKind, PredictionVerdict, Progress};
-use super::{record, utf8};
+use super::{interrupt, record, utf8};
 use crate::build::TestBinary;
 use crate::cli::part::Part;
 use crate::config::Limits;
@@ -18,6 +18,8 @@ use crate::reports::event::TestId;
 
 /// How long a child may be silent after its time budget: it may have to shorten a long failing schedule.
 const GRACE: Duration = Duration::from_secs(10);
+/// How often a child that was killed is started again.
+const PATIENCE: u32 = 50;
 /// How long a child may take to end after its verdict.
 const AFTERWARDS: Duration = Duration::from_secs(2);
 
@@ -38,6 +40,10 @@ pub struct Plan<'a> {
     pub saved: Vec<Saved>,
     /// Where the state of its search is written.
     pub checkpoint: Utf8PathBuf,
+    /// Bytes that its search may take.
+    pub max_memory: Option<u64>,
+    /// How often, if not as usual.
+    pub checkpoint_every: Option<Duration>,
     /// The state to go on from.
     pub resume: Option<Utf8PathBuf>,
     /// Only this part of its search.
@@ -60,6 +66,8 @@ pub enum Verdict {
     Finished {
         finished: Box<Finished>,
         pending: u64,
+        /// There is no verdict because somebody killed the process.
+        killed: bool,
     },
     /// The user wanted to stop.
     Stopped(Progress),
@@ -70,23 +78,44 @@ pub fn explore(
     plan: &Plan<'_>,
     allotment: &Allotment,
     hear_stderr: bool,
-    on_sign: impl FnMut(Sign<'_>),
+    mut on_sign: impl FnMut(Sign<'_>),
 ) -> Result<Verdict> {
     let work = tempfile::tempdir()?;
     let work = utf8(work.path())?.to_owned();
     let (record, workers) = (work.join("record"), work.join("workers"));
     let _allotted = allotment.enter(&workers);
-    let request = Request::explore(&plan.id.name)
-        .settings("set", plan.set.pairs())
-        .settings("default", plan.default.pairs())
-        .settings("set", plan.only_predict.then(|| ("predict-only", "yes".to_owned())))
-        .record(&record)
-        .checkpoint(&plan.checkpoint)
-        .resume(plan.resume.as_deref())
-        .part(plan.part)
-        .workers(&workers);
     let budget = plan.set.max_time.or(plan.default.max_time).unwrap_or(Duration::MAX / 4);
-    let mut verdict = attend(plan.binary, &request, &work, hear_stderr, budget, on_sign)?;
+    let started = SystemTime::now();
+    let mut resume = plan.resume.clone();
+    let mut deaths = 0;
+    let mut verdict = loop {
+        let request = Request::explore(&plan.id.name)
+            .settings("set", plan.set.pairs())
+            .settings("default", plan.default.pairs())
+            .settings("set", plan.only_predict.then(|| ("predict-only", "yes".to_owned())))
+            .record(&record)
+            .checkpoint(&plan.checkpoint)
+            .checkpoint_every(plan.checkpoint_every)
+            .max_memory(plan.max_memory)
+            .resume(resume.as_deref())
+            .part(plan.part)
+            .workers(&workers);
+        let verdict = attend(plan.binary, &request, &work, hear_stderr, budget, &mut on_sign)?;
+        let is_killed = matches!(&verdict, Verdict::Finished { killed: true, .. });
+        if !is_killed || deaths == PATIENCE || interrupt::is_requested() {
+            break verdict;
+        }
+        // Nothing that the test did: somebody, or a system without memory, has killed its process.
+        deaths += 1;
+        let written = fs::metadata(&plan.checkpoint).and_then(|file| file.modified());
+        if written.is_ok_and(|written| written >= started) {
+            resume = Some(plan.checkpoint.clone());
+        }
+        on_sign(Sign::Warning(match resume {
+            Some(_) => "the test process was killed; its search goes on from where it was written down last",
+            None => "the test process was killed; its search starts again",
+        }));
+    };
     if let Verdict::Finished { finished, .. } = &mut verdict
         && !plan.only_predict
     {
@@ -151,7 +180,7 @@ pub fn attend(
             finished.output = remains.stderr;
         }
         let pending = if finished.complete { 0 } else { last.pending };
-        return Ok(Verdict::Finished { finished, pending });
+        return Ok(Verdict::Finished { finished, pending, killed: false });
     }
     if let Ending::Interrupted = remains.ending {
         last.elapsed_ms = last.elapsed_ms.max(start.elapsed().as_millis() as u64);
@@ -165,7 +194,13 @@ pub fn attend(
         finished.schedule = Some(schedule);
     }
     finished.output = remains.stderr;
-    Ok(Verdict::Finished { finished: Box::new(finished), pending: last.pending })
+    let killed = matches!(&remains.ending, Ending::Exited(status) if is_killed(status));
+    Ok(Verdict::Finished { finished: Box::new(finished), pending: last.pending, killed })
+}
+
+/// Whether a process was ended by a signal that it cannot send itself by accident.
+fn is_killed(status: &std::process::ExitStatus) -> bool {
+    std::os::unix::process::ExitStatusExt::signal(status) == Some(rustix::process::Signal::KILL.as_raw())
 }
 
 /// Why there is no verdict of the child's own.

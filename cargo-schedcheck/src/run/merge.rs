@@ -1,4 +1,6 @@
 //! `cargo schedcheck merge`: joins what the parts of searches have done, and says what is still open.
+use camino::Utf8PathBuf;
+
 use crate::cli::share_opts::MergeArgs;
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
@@ -20,11 +22,14 @@ pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
     let build = session.build(&args.cargo)?;
     let discovered = session::discover(&build.binaries)?;
     let dir = args.checkpoints.clone().unwrap_or_else(|| session.project.checkpoints_dir());
-    let checkpoints = Checkpoints::in_dir(dir);
+    // Children read and write them in folders of their own.
+    let absolute = |path: &Utf8PathBuf| Ok(utf8(&std::path::absolute(path)?)?.to_owned());
+    let checkpoints = Checkpoints::in_dir(absolute(&dir)?);
+    let files = args.files.iter().map(absolute).collect::<Result<Vec<_>>>()?;
     let (mut joined, mut open) = (0, 0);
     for (binary, test) in &discovered.tests {
         let id = session::id(binary, test.name.clone());
-        let parts = checkpoints.parts(&id, &args.files)?;
+        let parts = checkpoints.parts(&id, &files)?;
         if parts.is_empty() {
             continue;
         }

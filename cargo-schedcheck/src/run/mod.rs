@@ -65,7 +65,7 @@ pub fn run(args: &RunArgs, purpose: Purpose) -> Result<ExitCode> {
     discovered.mention_skipped(args.cargo.quiet);
     let plans = select(&session, &discovered, args, purpose)?;
     let certifier = keep.certificate.clone().map(|path| {
-        Certifier::new(path, session.draft(&build, &discovered, &args.cargo), &args.select, &plans)
+        Certifier::new(path, session.draft(&build, &discovered, &args.cargo)?, &args.select, &plans)
     });
     let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
     let mut reports = Reports::new(&args.output, &keep, volume, session.project.root())?;
@@ -110,7 +110,21 @@ fn select<'a>(
         let resume = args.share.resume.then(|| checkpoints.to_resume(&id, part)).flatten();
         let (set, attribute) = (session.settings.set.clone(), test.options);
         let only_predict = purpose == Purpose::Predict;
-        Plan { only_predict, set, default, attribute, id, binary, saved, checkpoint, resume, part }
+        let (checkpoint_every, max_memory) = (args.share.checkpoint_every, args.share.max_memory);
+        Plan {
+            checkpoint_every,
+            max_memory,
+            only_predict,
+            set,
+            default,
+            attribute,
+            id,
+            binary,
+            saved,
+            checkpoint,
+            resume,
+            part,
+        }
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());
@@ -252,7 +266,7 @@ fn one_test(
     })?;
     Ok(match verdict {
         Verdict::Stopped(progress) => Report::Stopped(plan.id.clone(), progress),
-        Verdict::Finished { finished, pending } => {
+        Verdict::Finished { finished, pending, .. } => {
             Report::Finished(Box::new(session.result(plan, *finished, pending, &args.cargo)?))
         }
     })

@@ -76,6 +76,18 @@ impl Request {
         self.line("checkpoint", path.as_str())
     }
 
+    /// How often it does, if not as usual.
+    pub fn checkpoint_every(self, pause: Option<std::time::Duration>) -> Self {
+        let pause = pause.map(|pause| pause.as_millis().to_string());
+        self.line_if("checkpoint-every-ms", pause.as_deref())
+    }
+
+    /// How many bytes its search may take.
+    pub fn max_memory(self, bytes: Option<u64>) -> Self {
+        let bytes = bytes.map(|bytes| bytes.to_string());
+        self.line_if("max-memory", bytes.as_deref())
+    }
+
     /// The state that the child goes on from, if there is one.
     pub fn resume(self, path: Option<&Utf8Path>) -> Self {
         self.line_if("resume", path.map(Utf8Path::as_str))

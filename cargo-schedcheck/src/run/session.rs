@@ -86,6 +86,14 @@ impl Session {
         }
     }
 
+    /// Flags for every crate that the tests were, or will be, built with.
+    pub fn rustflags(&self) -> Result<Vec<String>> {
+        match &self.supply {
+            Supply::Compiler(toolchain) => toolchain.rustflags(),
+            Supply::Archive(archive) => Ok(archive.manifest.rustflags.clone()),
+        }
+    }
+
     /// The variant of the code, as flags of cargo.
     fn variant_args(&self, cargo: &CargoOpts) -> Vec<String> {
         match &self.supply {
@@ -112,15 +120,16 @@ impl Session {
     }
 
     /// What a certificate says about all tests of a build.
-    pub fn draft(&self, build: &Build, discovered: &Discovered<'_>, cargo: &CargoOpts) -> Draft {
-        Draft {
+    pub fn draft(&self, build: &Build, discovered: &Discovered<'_>, cargo: &CargoOpts) -> Result<Draft> {
+        Ok(Draft {
             tool: self.tool(),
             cargo_args: self.variant_args(cargo),
+            rustflags: self.rustflags()?,
             races: build.races,
             skipped_crates: build.skip.clone(),
             left_out: discovered.left_out(),
             sources: build.sources(self.project.root()),
-        }
+        })
     }
 
     /// Completes a verdict with what people need to act on it; writes the replay file of a failure.

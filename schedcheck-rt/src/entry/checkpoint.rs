@@ -41,6 +41,8 @@ pub(super) struct Checkpoint {
     pub(super) part: Option<(usize, usize)>,
     pub(super) names: Vec<u8>,
     pub(super) search: Vec<u8>,
+    /// Parts of it are files of their own.
+    pub(super) spills: bool,
     /// What the part did: names of objects that it met, and what it gives back.
     pub(super) done: Option<(Vec<u8>, Vec<u8>)>,
 }
@@ -88,6 +90,9 @@ impl Checkpoint {
         if let Some((index, count)) = self.part {
             let _ = writeln!(head, "part {index}/{count}");
         }
+        if self.spills {
+            head.push_str("spills yes\n");
+        }
         let complete = if stats.complete { "yes" } else { "no" };
         let Stats { executions, traces, pending, .. } = stats;
         let _ = write!(
@@ -97,15 +102,9 @@ impl Checkpoint {
             body.bytes().len(),
             checksum(body.bytes()),
         );
-        let next = format!("{path}.next");
-        if let Some(directory) = Path::new(path).parent() {
-            fs::create_dir_all(directory)?;
-        }
-        let mut file = File::create(&next)?;
-        file.write_all(head.as_bytes())?;
-        file.write_all(body.bytes())?;
-        file.sync_all()?;
-        fs::rename(&next, path)
+        let mut whole = head.into_bytes();
+        whole.extend_from_slice(body.bytes());
+        write_whole(path, &whole)
     }
 
     /// Reads a file.
@@ -173,6 +172,24 @@ impl Checkpoint {
     }
 }
 
+/// Writes a file so that there is either all of it or what was there before.
+pub(super) fn write_whole(path: &str, bytes: &[u8]) -> io::Result<()> {
+    // Whoever was killed may have a successor before it is gone.
+    let next = format!("{path}.{}.next", std::process::id());
+    if let Some(directory) = Path::new(path).parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let written = File::create(&next).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    let done = written.and_then(|()| fs::rename(&next, path));
+    if done.is_err() {
+        let _ = fs::remove_file(&next);
+    }
+    done
+}
+
 /// A hash of the program that this process executes, and of where its parts lie.
 pub(super) fn program() -> String {
     let bytes = fs::read("/proc/self/exe").unwrap_or_default();
@@ -226,6 +243,7 @@ mod tests {
             program: "00ff".to_owned(),
             options: "bound=none races=on".to_owned(),
             part: Some((2, 4)),
+            spills: false,
             names: vec![1, 2, 3],
             search: vec![10, 10, 0],
             done: Some((vec![7], vec![8, 9])),

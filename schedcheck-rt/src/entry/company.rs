@@ -1,9 +1,10 @@
 //! A search that is shared with others: processes of its own, parts of it on other machines, and this process
 //! itself another day.
 
-use super::checkpoint::{Checkpoint, Part, Refusal, program};
+use super::checkpoint::{Checkpoint, Part, Refusal, program, write_whole};
 use super::crew::{Crew, Return, Started, Worker};
 use super::explore::Run;
+use super::names;
 use super::settings::Settings;
 use crate::exec::Execution;
 use crate::exec::names::Known;
@@ -52,7 +53,13 @@ pub(super) struct Company {
     asked: Instant,
     checkpoint: Option<String>,
     written: Instant,
+    shortest_pause: Duration,
     pause: Duration,
+    max_memory: Option<usize>,
+    /// The number of the next part of the search that goes to the disk.
+    next_spill: u32,
+    /// Parts that are back in memory, but not for the checkpoint that was written last.
+    obsolete: Vec<String>,
     /// A write failed, and it was said.
     complained: bool,
     /// The part of the search that this process does, and the whole as it was dealt out.
@@ -81,7 +88,11 @@ impl Company {
             asked: now,
             checkpoint: request.checkpoint.clone().filter(|_| can_share),
             written: now,
-            pause: CHECKPOINT,
+            shortest_pause: request.checkpoint_every.map_or(CHECKPOINT, Duration::from_millis),
+            pause: request.checkpoint_every.map_or(CHECKPOINT, Duration::from_millis),
+            max_memory: request.max_memory,
+            next_spill: 0,
+            obsolete: Vec::new(),
             complained: false,
             part: None,
             wanted_part: request.part.as_deref().and_then(Part::parse),
@@ -108,11 +119,12 @@ impl Company {
             self.take_part(part, checkpoint, execution, &mut search);
             if let Some((names, share)) = done {
                 let names =
-                    execution.read_names(&mut Reader::new(&names)).map_err(|Damaged| Refusal::Damaged)?;
+                    names::read(execution, &mut Reader::new(&names)).map_err(|Damaged| Refusal::Damaged)?;
                 search.take_back(&share, &names).map_err(|Damaged| Refusal::Damaged)?;
             }
         }
         self.brought = search.stats().executions;
+        self.next_spill = search.spilled().map_or(0, |last| last + 1);
         Ok(search)
     }
 
@@ -149,20 +161,26 @@ impl Company {
     fn state(&self, execution: &Execution, search: &Search) -> Checkpoint {
         if let (Some((_, whole)), Some(known)) = (&self.part, self.known) {
             let mut names = Writer::default();
-            execution.write_names(known.objects, &mut names);
+            names::write(execution, known.objects, &mut names);
             return Checkpoint { done: Some((names.into_bytes(), search.give_back())), ..whole.clone() };
         }
         let mut names = Writer::default();
-        execution.write_names(0, &mut names);
+        names::write(execution, 0, &mut names);
         Checkpoint {
             test: self.test.clone(),
             program: program(),
             options: self.options.clone(),
             part: None,
+            spills: search.spilled().is_some(),
             names: names.into_bytes(),
             search: search.save(),
             done: None,
         }
+    }
+
+    /// Where a part of the search lies on the disk.
+    fn spill_file(&self, number: u32) -> Option<String> {
+        self.checkpoint.as_ref().map(|path| format!("{path}.spill-{number}"))
     }
 
     /// How many processes may work on the test, as the command says it.
@@ -178,7 +196,7 @@ pub(super) fn load(
     options: Options,
     checkpoint: &Checkpoint,
 ) -> Result<Search, Refusal> {
-    let names = execution.read_names(&mut Reader::new(&checkpoint.names));
+    let names = names::read(execution, &mut Reader::new(&checkpoint.names));
     let names = names.map_err(|Damaged| Refusal::Damaged)?;
     Search::load(options, &checkpoint.search, &names).map_err(|Damaged| Refusal::Damaged)
 }
@@ -198,7 +216,7 @@ impl Run<'_> {
     fn bring_back(&mut self) -> ! {
         let known = self.company.known.expect("noted when it was given");
         let mut out = Writer::default();
-        self.execution.write_names(known.objects, &mut out);
+        names::write(&self.execution, known.objects, &mut out);
         out.block(&self.search.give_back());
         let worker = self.company.worker.as_mut().expect("it works for another process");
         worker.end(&Return::Share(out.into_bytes()))
@@ -243,7 +261,7 @@ impl Run<'_> {
                 return Go::End(finished);
             }
         }
-        self.deal_out_if_wanted();
+        self.save_memory();
         if now - self.company.written >= self.company.pause {
             self.write_checkpoint();
         }
@@ -320,7 +338,7 @@ impl Run<'_> {
 
     fn take_in(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
         let mut from = Reader::new(bytes);
-        let names = self.execution.read_names(&mut from)?;
+        let names = names::read(&mut self.execution, &mut from)?;
         self.search.take_back(from.block()?, &names)
     }
 
@@ -358,6 +376,9 @@ impl Run<'_> {
             self.deal_out();
             return Go::On;
         }
+        if let Some(number) = self.search.spilled() {
+            return self.bring_in(number);
+        }
         let is_whole = self.company.part.is_none();
         if self.company.went_on || !is_whole || self.started.elapsed() >= ALONE {
             self.write_checkpoint();
@@ -379,7 +400,8 @@ impl Run<'_> {
         Go::On
     }
 
-    fn deal_out_if_wanted(&mut self) {
+    /// After the same number of executions in every process, whatever the clock says.
+    pub(super) fn deal_out_if_wanted(&mut self) {
         let Some(part) = self.company.wanted_part.filter(|_| self.company.part.is_none()) else { return };
         if self.search.stats().pending >= LINES_PER_PART * part.count || self.executions >= ENOUGH {
             self.deal_out();
@@ -400,19 +422,66 @@ impl Run<'_> {
         }
     }
 
+    /// Puts a part of the search on the disk if it takes more memory than it may.
+    fn save_memory(&mut self) {
+        let Some(limit) = self.company.max_memory.filter(|_| self.company.part.is_none()) else { return };
+        let (spare, classes) = self.search.memory();
+        if classes > limit / 2 {
+            self.search.forget_classes();
+        }
+        if spare <= limit / 2 {
+            return;
+        }
+        let number = self.company.next_spill;
+        let (Some(file), Some(bytes)) = (self.company.spill_file(number), self.search.spill(number)) else {
+            return;
+        };
+        self.company.next_spill += 1;
+        if let Err(error) = write_whole(&file, &bytes) {
+            // It stays in memory, and so does everything else from now on.
+            let back = self.search.unspill(number, &bytes);
+            debug_assert!(back.is_ok(), "it was written a moment ago");
+            self.company.max_memory = None;
+            self.warn(&format!("nothing more can be written to {file}: {error}; the search stays in memory"));
+        }
+    }
+
+    /// Goes on with a part of the search that lies on the disk.
+    fn bring_in(&mut self, number: u32) -> Go {
+        let Some(file) = self.company.spill_file(number) else { return Go::End(None) };
+        let bytes = std::fs::read(&file).unwrap_or_default();
+        if self.search.unspill(number, &bytes).is_err() {
+            self.warn(&format!("{file} is damaged: a part of the search is lost"));
+            return Go::End(Some(Box::new(self.nothing_failed(false))));
+        }
+        self.company.obsolete.push(file);
+        Go::On
+    }
+
+    fn warn(&self, message: &str) {
+        self.channel.send(Object::new().text("event", "warning").text("message", message));
+    }
+
     /// Writes the state down.
     pub(super) fn write_checkpoint(&mut self) {
         let Some(path) = &self.company.checkpoint else { return };
         let began = Instant::now();
         let written = self.company.state(&self.execution, &self.search).write(path, &self.search.stats());
-        if let Err(error) = written
-            && !self.company.complained
-        {
-            self.company.complained = true;
-            let message = format!("the state of the search cannot be written to {path}: {error}");
-            self.channel.send(Object::new().text("event", "warning").text("message", &message));
+        match written {
+            Ok(()) => {
+                for file in self.company.obsolete.drain(..) {
+                    // Nobody needs it any more; if it stays, it does no harm.
+                    let _ = std::fs::remove_file(file);
+                }
+            }
+            Err(error) if !self.company.complained => {
+                let message = format!("the state of the search cannot be written to {path}: {error}");
+                self.company.complained = true;
+                self.warn(&message);
+            }
+            Err(_) => {}
         }
         self.company.written = Instant::now();
-        self.company.pause = CHECKPOINT.max(20 * began.elapsed());
+        self.company.pause = self.company.shortest_pause.max(20 * began.elapsed());
     }
 }

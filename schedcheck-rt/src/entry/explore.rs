@@ -209,6 +209,7 @@ impl<'a> Run<'a> {
         if self.executions % 16 != 1 {
             return Go::On;
         }
+        self.deal_out_if_wanted();
         if self.words.stop.load(Ordering::Relaxed) {
             self.company.dismiss();
             self.write_checkpoint();

@@ -2,6 +2,7 @@
 
 use super::checkpoint::{Checkpoint, Refusal};
 use super::company::load;
+use super::names;
 use super::settings::Settings;
 use super::stdio::Channel;
 use crate::exec::Test;
@@ -52,14 +53,14 @@ pub(super) fn merge(
             None => search.reclaim(&shares[index - 1]),
             Some((names, share)) => {
                 let damaged = |Damaged| Refusal::Damaged;
-                let names = execution.read_names(&mut Reader::new(names)).map_err(damaged)?;
+                let names = names::read(&mut execution, &mut Reader::new(names)).map_err(damaged)?;
                 search.take_back(share, &names).map_err(damaged)?;
             }
         }
     }
     search.reclaim_all();
     let mut names = crate::search::bytes::Writer::default();
-    execution.write_names(0, &mut names);
+    names::write(&execution, 0, &mut names);
     let whole = Checkpoint {
         part: None,
         done: None,

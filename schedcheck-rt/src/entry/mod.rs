@@ -10,6 +10,7 @@ mod crash;
 mod crew;
 mod explore;
 mod merge;
+mod names;
 mod record;
 mod replay;
 mod report;

@@ -7,8 +7,6 @@
 
 use super::Execution;
 use crate::model::ObjectKind;
-use crate::search::bytes::{Damaged, Reader, Writer};
-use crate::search::records::Renaming;
 use crate::search::step::{ObjectId, ThreadId};
 
 /// How many objects and threads an execution has given numbers to.
@@ -16,6 +14,16 @@ use crate::search::step::{ObjectId, ThreadId};
 pub(crate) struct Known {
     pub(crate) objects: u32,
     pub(crate) threads: usize,
+}
+
+/// An object and what it is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ObjectName {
+    pub(crate) object: ObjectId,
+    /// Address and kind.
+    pub(crate) key: u64,
+    /// How many of its kind lived there before.
+    pub(crate) life: u32,
 }
 
 impl Execution {
@@ -30,49 +38,23 @@ impl Execution {
         self.world_mut().names.forget_from(threads)
     }
 
-    /// Writes the names of all threads, and of the objects from number `first` on.
-    pub(crate) fn write_names(&self, first: u32, out: &mut Writer) {
-        let world = self.world();
-        out.count(world.names.parents().len());
-        for (parent, nth) in world.names.parents() {
-            out.number(parent.0);
-            out.number(*nth);
-        }
-        let names = world.addresses.names_from(first);
-        out.number(first);
-        out.count(names.len());
-        for (object, key, life) in names {
-            out.number(object.0 - first);
-            out.hash(key);
-            out.number(life);
-        }
+    /// The objects from number `first` on.
+    pub(crate) fn object_names(&self, first: u32) -> Vec<ObjectName> {
+        let names = self.world().addresses.names_from(first).into_iter();
+        names.map(|(object, key, life)| ObjectName { object, key, life }).collect()
     }
 
-    /// Reads names that another process gave, and what the objects are called here.
-    pub(crate) fn read_names(&mut self, from: &mut Reader<'_>) -> Result<Renaming, Damaged> {
+    /// The number of the `nth` child of `parent`.
+    pub(crate) fn number_thread(&mut self, parent: ThreadId, nth: u32) -> ThreadId {
+        self.world_mut().names.number(parent, nth)
+    }
+
+    /// The number here of the object of that name, and how many of its parts follow it; `None` if there is no
+    /// such kind of object.
+    pub(crate) fn number_object(&mut self, key: u64, life: u32) -> Option<(ObjectId, u32)> {
+        let kind = ObjectKind::from_code((key >> 56) as u8)?;
         let world = self.world_mut();
-        for number in 0..from.count()? {
-            let (parent, nth) = (ThreadId(from.number()?), from.number()?);
-            if usize::from(world.names.number(parent, nth).0) != number {
-                return Err(Damaged);
-            }
-        }
-        let first = from.number()?;
-        let mut later = Vec::new();
-        for _ in 0..from.count()? {
-            let (there, key, life): (usize, u64, u32) = (from.number()?, from.hash()?, from.number()?);
-            let kind = ObjectKind::from_code((key >> 56) as u8).ok_or(Damaged)?;
-            let objects = &mut world.objects;
-            let here = world.addresses.named(key, life, || objects.create(kind));
-            // Parts of an object follow it.
-            for part in 0..=kind.parts() {
-                let at = there + part as usize;
-                if later.len() <= at {
-                    later.resize(at + 1, ObjectId::NONE);
-                }
-                later[at] = ObjectId(here.0 + part);
-            }
-        }
-        Ok(Renaming { first, later })
+        let objects = &mut world.objects;
+        Some((world.addresses.named(key, life, || objects.create(kind)), kind.parts()))
     }
 }

@@ -3,6 +3,7 @@
 use super::backtrack::Backtrack;
 use super::dive::Dived;
 use super::enumerate::Enumerate;
+use super::history::mix;
 use super::hunt::{Hunted, Hunter};
 use super::levels::Levels;
 use super::optimal::Optimal;
@@ -83,6 +84,10 @@ pub struct Search {
     pub(super) levels: Levels,
     pub(super) stats: Stats,
     pub(super) seen: FxHashSet<u64>,
+    /// Every execution counts as a class of its own: they are no longer told apart.
+    pub(super) counts_all: bool,
+    /// Stands for the set of classes, whatever their order.
+    pub(super) trace_set: u64,
     /// In a share: classes that nobody had seen before.
     pub(super) newly_seen: Option<Vec<u64>>,
 }
@@ -115,6 +120,8 @@ impl Search {
             stats: Stats::default(),
             seen: FxHashSet::default(),
             newly_seen: None,
+            counts_all: false,
+            trace_set: 0,
         }
     }
 
@@ -167,8 +174,11 @@ impl Search {
         self.stats.diverged += u64::from(matches!(trace.end, End::Diverged(_)));
         self.stats.blocked += u64::from(blocked);
         let whole = !blocked && trace.end != End::Stopped;
-        let new_trace = whole && self.seen.insert(signature);
+        let new_trace = whole && (self.counts_all || self.seen.insert(signature));
         self.stats.traces += u64::from(new_trace);
+        if new_trace {
+            self.trace_set = self.trace_set.wrapping_add(mix(signature));
+        }
         if new_trace && let Some(newly_seen) = &mut self.newly_seen {
             newly_seen.push(signature);
         }
@@ -231,6 +241,7 @@ impl Search {
     /// Where the search stands.
     pub fn stats(&self) -> Stats {
         let (pending, bytes) = self.size();
+        let pending = pending + self.spilled_count();
         let (progress, bound_done) = match &self.strategy {
             Strategy::Optimal(optimal) => (Some(&optimal.progress), self.levels.done),
             Strategy::Backtrack(_) => (None, None),

@@ -35,6 +35,7 @@ impl Shares {
         let mut regions = RegionWriter::new(tree, &ranks, &self.stored);
         regions.add(ROOT);
         regions.finish(out);
+        out.count(self.spilled);
     }
 
     fn read_whole(
@@ -47,6 +48,7 @@ impl Shares {
         let mut regions = RegionReader::new(tree, names, from, false)?;
         regions.place(tree, ROOT)?;
         self.stored.extend(regions.away);
+        self.spilled = from.number()?;
         regions.pending.into_iter().for_each(|(line, rank)| fringe.push(rank, line));
         Ok(())
     }

@@ -79,6 +79,11 @@ impl Fringe {
         (self.len, self.room) = (len, room);
     }
 
+    /// All lines, those that come last first.
+    pub(super) fn worst_first(&self) -> impl Iterator<Item = LineId> {
+        self.bins.values().rev().flat_map(|bin| bin.iter().copied())
+    }
+
     /// All lines and their ranks, in order of rank.
     pub(super) fn lines(&self) -> impl Iterator<Item = (LineId, Rank)> {
         self.bins.iter().flat_map(|(&rank, bin)| bin.iter().map(move |&line| (line, rank)))

@@ -34,6 +34,7 @@ mod seeds;
 mod sequence;
 mod share;
 pub mod shrink;
+mod spill;
 pub mod step;
 pub mod together;
 mod tree;

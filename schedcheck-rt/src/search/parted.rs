@@ -42,8 +42,17 @@ fn explore_in_parts(
     let mut crew = Crew { toy: Toy::new(program.clone()), classes: FxHashSet::default() };
     let names = Renaming::default();
     let mut owner = Search::new(options());
+    let mut stored: Vec<Vec<u8>> = Vec::new();
     loop {
         crew.run(&mut owner, 1 + rng.below(6));
+        if rng.below(3) == 0
+            && let Some(bytes) = owner.spill(stored.len() as u32)
+        {
+            stored.push(bytes);
+        }
+        if let Some(number) = owner.spilled().filter(|_| rng.below(3) == 0) {
+            owner.unspill(number, &stored[number as usize]).unwrap();
+        }
         let base = owner.save();
         let reload = || Search::load(options(), &base, &names).expect("it was written a moment ago");
         owner = reload();

@@ -73,6 +73,8 @@ pub(super) struct Shares {
     pub(super) left: Vec<LineId>,
     /// Executed lines whose regions lie elsewhere, and where.
     pub(super) stored: FxHashMap<LineId, u64>,
+    /// How many executions are pending there.
+    pub(super) spilled: usize,
 }
 
 impl Shares {
@@ -246,7 +248,7 @@ impl Shares {
 /// executed, and lists those; `None` if something is given away even in its own region.
 ///
 /// (Lines may hang in the region of one that is still to be executed, if its chain was cut.)
-fn unit(tree: &Tree, line: LineId, most: usize, found: &mut Vec<LineId>) -> Option<LineId> {
+pub(super) fn unit(tree: &Tree, line: LineId, most: usize, found: &mut Vec<LineId>) -> Option<LineId> {
     if !pending_in(tree, line, usize::MAX, found) {
         return None;
     }

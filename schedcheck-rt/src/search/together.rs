@@ -7,6 +7,7 @@
 use super::bytes::{Damaged, Reader, Writer};
 use super::engine::{Search, Strategy};
 use super::enumerate::Enumerate;
+use super::history::mix;
 use super::optimal::Optimal;
 use super::options::{Options, Reduction};
 use super::records::Renaming;
@@ -139,8 +140,11 @@ impl Search {
         self.stats.peak_bytes = self.stats.peak_bytes.max(from.number()?);
         for _ in 0..from.count()? {
             let signature = from.hash()?;
-            let is_new = self.seen.insert(signature);
+            let is_new = self.counts_all || self.seen.insert(signature);
             self.stats.traces += u64::from(is_new);
+            if is_new {
+                self.trace_set = self.trace_set.wrapping_add(mix(signature));
+            }
             if is_new && let Some(newly_seen) = &mut self.newly_seen {
                 newly_seen.push(signature);
             }
@@ -164,6 +168,8 @@ impl Search {
         out.number(self.levels.done.map_or(0, |done| done + 1));
         out.number(self.levels.executions);
         out.number(self.levels.over);
+        out.number(self.counts_all);
+        out.hash(self.trace_set);
         out.count(self.seen.len());
         let mut seen: Vec<u64> = self.seen.iter().copied().collect();
         seen.sort_unstable();
@@ -188,6 +194,8 @@ impl Search {
         loaded.stats.peak_bytes = from.number()?;
         let done = from.number::<u32>()?.checked_sub(1);
         loaded.levels.resume(done, from.number()?, from.long()? != 0);
+        loaded.counts_all = from.long()? != 0;
+        loaded.trace_set = from.hash()?;
         for _ in 0..from.count()? {
             loaded.seen.insert(from.hash()?);
         }
@@ -201,7 +209,6 @@ impl Search {
 
     /// A number that stands for the set of classes that were executed, whatever their order.
     pub fn trace_set(&self) -> u64 {
-        use super::history::mix;
-        self.seen.iter().fold(0, |sum, &signature| sum.wrapping_add(mix(signature)))
+        self.trace_set
     }
 }

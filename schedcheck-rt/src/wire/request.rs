@@ -77,6 +77,10 @@ pub struct Request {
     pub exact: bool,
     /// Where to write the state of the search.
     pub checkpoint: Option<String>,
+    /// How often, in milliseconds.
+    pub checkpoint_every: Option<u64>,
+    /// Bytes that the search may take; the rest of it goes to the disk.
+    pub max_memory: Option<usize>,
     /// A state to go on from.
     pub resume: Option<String>,
     /// `k/n`: only this part of the search.
@@ -144,6 +148,8 @@ impl Request {
             "trace" => self.trace = value == "yes",
             "exact" => self.exact = value == "yes",
             "checkpoint" => self.checkpoint = Some(value.to_owned()),
+            "checkpoint-every-ms" => self.checkpoint_every = Some(value.parse().ok()?),
+            "max-memory" => self.max_memory = Some(value.parse().ok()?),
             "resume" => self.resume = Some(value.to_owned()),
             "part" => self.part = Some(value.to_owned()),
             "workers" => self.workers = Some(value.to_owned()),

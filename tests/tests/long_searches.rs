@@ -1,0 +1,265 @@
+//! Searches that take a while: several processes, interruptions, parts.
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use fs_err as fs;
+use schedcheck_tests::project::Project;
+use serde_json::Value;
+
+const QUICK: [&str; 8] =
+    ["--all-tests", "--exact", "--races", "off", "--levels", "off", "--message-format", "json"];
+
+/// The verdict on one test.
+fn verdict(project: &Project, test: &str, more: &[&str], code: i32) -> Value {
+    let args = [&QUICK[..], &["--random-runs", "0", "--hunts", "0", test], more].concat();
+    let output = project.schedcheck(&args).run().expect_code(code);
+    let mut verdicts = output.verdicts();
+    assert_eq!(verdicts.len(), 1);
+    verdicts.pop_first().expect("one verdict").1
+}
+
+fn traces(verdict: &Value) -> (Value, Value) {
+    (verdict["traces"].clone(), verdict["trace_set"].clone())
+}
+
+#[test]
+fn several_processes_execute_what_one_does() {
+    let project = Project::copy_of("long");
+    for test in ["tests::adds", "tests::starts_threads_now_and_then"] {
+        let alone = verdict(&project, test, &["-j1"], 0);
+        let together = verdict(&project, test, &["-j3"], 0);
+        assert_eq!(traces(&alone), traces(&together), "{test}");
+        assert_eq!(alone["complete"], true);
+        assert_eq!(together["complete"], true);
+        let [alone, together] = [alone, together].map(|it| it["executions"].as_u64().unwrap());
+        assert!(together < alone + alone / 20, "{test}: {together} executions instead of {alone}");
+    }
+}
+
+#[test]
+fn a_failure_is_found_whoever_meets_it() {
+    let project = Project::copy_of("long");
+    // From the other end: depth first, so that it takes a while.
+    let more = ["-j3", "--priority", "dfs", "--max-time", "120s"];
+    let failed = verdict(&project, "tests::fails_late", &more, 100);
+    assert_eq!(failed["outcome"], "panic");
+    let replay = failed["replay"].as_str().expect("a replay file");
+    project.schedcheck(&["replay", replay]).run().expect_code(100);
+    let crashed = verdict(&project, "tests::aborts_late", &more, 100);
+    assert_eq!(crashed["outcome"], "crash");
+    let replay = crashed["replay"].as_str().expect("a replay file");
+    project.schedcheck(&["replay", replay]).run().expect_code(100);
+}
+
+#[test]
+fn a_search_goes_on_where_it_was_stopped() {
+    let project = Project::copy_of("long");
+    for test in ["tests::adds_a_little", "tests::starts_threads_now_and_then"] {
+        let whole = verdict(&project, test, &[], 0);
+        // Stopped by a budget, again and again.
+        let mut more = vec!["--max-executions", "1500"];
+        for round in 0.. {
+            let part = verdict(&project, test, &more, 0);
+            more = vec!["--max-executions", "1500", "--resume"];
+            if part["complete"] == true {
+                assert!(round > 1, "it was never stopped");
+                assert_eq!((traces(&part), &part["executions"]), (traces(&whole), &whole["executions"]));
+                break;
+            }
+            assert!(round < 20, "it never ends");
+        }
+    }
+}
+
+#[test]
+fn little_memory_is_enough() {
+    let project = Project::copy_of("long");
+    let dir = project.path.join("target/schedcheck/checkpoints");
+    let whole = verdict(&project, "tests::adds_a_little", &[], 0);
+    let more = ["--max-memory", "20kB", "--checkpoint-every", "20ms"];
+    for workers in ["-j1", "-j2"] {
+        let spilled = verdict(&project, "tests::adds_a_little", &[&more[..], &[workers]].concat(), 0);
+        assert_eq!(spilled["complete"], true);
+        assert_eq!(spilled["traces"], whole["traces"]);
+    }
+    let parts = [&more[..], &["--max-executions", "4000"]].concat();
+    let part = verdict(&project, "tests::adds_a_little", &parts, 0);
+    assert_eq!(part["complete"], false);
+    let spills = || {
+        let names =
+            fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.contains(".spill-")).count()
+    };
+    assert!(spills() > 0, "nothing went to the disk");
+    let rest = verdict(&project, "tests::adds_a_little", &[&more[..], &["--resume"]].concat(), 0);
+    assert_eq!((&rest["complete"], &rest["traces"]), (&true.into(), &whole["traces"]));
+    assert_eq!(spills(), 0, "what was not needed any more is still there");
+}
+
+#[test]
+fn a_state_of_another_program_or_with_other_options_is_refused() {
+    let project = Project::copy_of("long");
+    let test = "tests::adds_a_little";
+    let run = |more: &[&str]| {
+        let args = [&QUICK[..], &["--random-runs", "0", test, "--max-executions", "500"], more].concat();
+        project.schedcheck(&args).run()
+    };
+    run(&[]).expect_code(0);
+    let refused = run(&["--resume", "--spurious", "0"]).expect_code(96);
+    assert!(
+        refused.stderr.contains("was made with spurious=1, and this run wants spurious=0"),
+        "{}",
+        refused.stderr
+    );
+    let state = project.path.join("target/schedcheck/checkpoints/long.lib.tests-adds_a_little.checkpoint");
+    let whole = fs::read(&state).unwrap();
+    fs::write(&state, &whole[..whole.len() / 2]).unwrap();
+    let refused = run(&["--resume"]).expect_code(96);
+    assert!(refused.stderr.contains("the checkpoint is damaged"), "{}", refused.stderr);
+    fs::write(&state, &whole).unwrap();
+    project.write("src/lib.rs", project.read("src/lib.rs").replace("1, Ordering", "2 - 1, Ordering"));
+    let refused = run(&["--resume"]);
+    // The compiler may see that nothing has changed.
+    if refused.code != 0 {
+        let refused = refused.expect_code(96);
+        assert!(refused.stderr.contains("of another build of this test"), "{}", refused.stderr);
+    }
+    project.write("src/lib.rs", project.read("src/lib.rs").replace("2 - 1, Ordering", "3, Ordering"));
+    let refused = run(&["--resume"]).expect_code(96);
+    assert!(refused.stderr.contains("of another build of this test"), "{}", refused.stderr);
+}
+
+#[test]
+fn four_parts_are_the_whole() {
+    let project = Project::copy_of("long");
+    for test in ["tests::adds_a_little", "tests::starts_threads_now_and_then"] {
+        let whole = verdict(&project, test, &[], 0);
+        for part in 1..=4 {
+            let part = verdict(&project, test, &["--shard", &format!("{part}/4")], 0);
+            assert_eq!(part["complete"], false);
+            assert!(part["coverage"].as_str().unwrap().contains("of 4 of the search"), "{part}");
+        }
+        let mut rounds = 0;
+        loop {
+            let merged = project.schedcheck(&["merge", "--races", "off"]).run();
+            assert!(merged.stderr.contains("4 of 4 parts"), "{}", merged.stderr);
+            if merged.code == 0 {
+                break;
+            }
+            let merged = merged.expect_code(5);
+            assert!(merged.stderr.contains("schedules open"), "{}", merged.stderr);
+            rounds += 1;
+            assert!(rounds < 20, "it never ends");
+            let stem = format!("long.lib.{}", test.replace("::", "-"));
+            let state = format!("target/schedcheck/checkpoints/{stem}.checkpoint");
+            let split = project.schedcheck(&["split", &state, "--into", "4"]).run().expect_code(0);
+            assert_eq!(split.stdout.lines().count(), 4);
+            for part in 1..=4 {
+                verdict(&project, test, &["--resume", "--shard", &format!("{part}/4")], 0);
+            }
+        }
+        let joined = verdict(&project, test, &["--resume"], 0);
+        assert_eq!(joined["complete"], true);
+        assert_eq!(traces(&joined), traces(&whole), "{test}");
+        fs::remove_dir_all(project.path.join("target/schedcheck/checkpoints")).unwrap();
+    }
+}
+
+/// The command and the processes that explore for it; cargo is not among them.
+fn crew(command: u32) -> Vec<u32> {
+    let explores = |process: &u32| {
+        let program = fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
+        *process == command || program.to_string_lossy().contains("/deps/long-")
+    };
+    descendants(command).into_iter().filter(explores).collect()
+}
+
+/// Processes that descend from `root`, itself first.
+fn descendants(root: u32) -> Vec<u32> {
+    let parent_of = |process: u32| -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    let all =
+        fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let parents: Vec<(u32, u32)> = all.filter_map(|process| Some((process, parent_of(process)?))).collect();
+    let mut found = vec![root];
+    let mut at = 0;
+    while at < found.len() {
+        let children = parents.iter().filter(|(_, parent)| *parent == found[at]).map(|(process, _)| *process);
+        found.extend(children.collect::<Vec<_>>());
+        at += 1;
+    }
+    found
+}
+
+fn kill(process: u32) {
+    // It may have ended by itself.
+    let _ =
+        std::process::Command::new("kill").args(["-9", &process.to_string()]).stderr(Stdio::null()).status();
+}
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+fn start(project: &Project) -> Child {
+    let args = [&QUICK[..], &["--random-runs", "0", "--hunts", "0", "tests::adds"][..]].concat();
+    let more = ["-j3", "--resume", "--checkpoint-every", "50ms"];
+    let mut command = project.schedcheck(&[&args[..], &more].concat()).command();
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+#[test]
+fn a_hundred_kills_lose_nothing() {
+    let project = Project::copy_of("long");
+    let undisturbed = verdict(&project, "tests::adds", &[], 0);
+    let state = project.path.join("target/schedcheck/checkpoints");
+    let mut dice = Dice(7);
+    let mut kills = [0; 4];
+    while kills.iter().sum::<u32>() < 100 {
+        let _ = fs::remove_dir_all(&state);
+        let mut run = start(&project);
+        let output = loop {
+            let pause = Duration::from_millis(30 + dice.below(250));
+            let until = Instant::now() + pause;
+            while Instant::now() < until && run.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            if run.try_wait().unwrap().is_some() {
+                break run.wait_with_output().unwrap();
+            }
+            let crew = crew(run.id());
+            let whom = dice.below(4) as usize;
+            match (whom, crew.len()) {
+                // One that has a share.
+                (0 | 1, 3..) => kill(crew[2 + dice.below(crew.len() as u64 - 2) as usize]),
+                // The one that owns the search.
+                (2, 2..) => kill(crew[1]),
+                // All of them.
+                (3, _) => {
+                    crew.iter().for_each(|&process| kill(process));
+                    run.wait().unwrap();
+                    run = start(&project);
+                }
+                _ => continue,
+            }
+            kills[whom] += 1;
+        };
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let finished = lines.lines().find(|line| line.contains("test-finished"));
+        let finished: Value = serde_json::from_str(
+            finished.unwrap_or_else(|| panic!("{lines}{}", String::from_utf8_lossy(&output.stderr))),
+        )
+        .unwrap();
+        assert_eq!((&finished["outcome"], &finished["complete"]), (&"passed".into(), &true.into()));
+        assert_eq!(traces(&finished), traces(&undisturbed), "after {kills:?}");
+    }
+    assert!(kills.iter().all(|&kills| kills > 0), "{kills:?}");
+}
