@@ -72,6 +72,15 @@ fn a_search_goes_on_where_it_was_stopped() {
 }
 
 #[test]
+fn a_portfolio_stops_with_the_first_answer() {
+    let project = Project::copy_of("long");
+    let complete = verdict(&project, "tests::adds_a_little", &["-j3", "--portfolio"], 0);
+    assert_eq!((&complete["complete"], &complete["traces"]), (&true.into(), &11_550.into()));
+    let failed = verdict(&project, "tests::fails_late", &["-j3", "--portfolio", "--max-time", "120s"], 100);
+    assert_eq!(failed["outcome"], "panic");
+}
+
+#[test]
 fn little_memory_is_enough() {
     let project = Project::copy_of("long");
     let dir = project.path.join("target/schedcheck/checkpoints");

@@ -213,7 +213,7 @@ mod tests {
             attribute: attribute.into(),
             saved: Vec::new(),
             only_predict: false,
-            checkpoint: "none".into(),
+            checkpoint: None,
             checkpoint_every: None,
             max_memory: None,
             resume: None,

@@ -12,6 +12,10 @@ pub struct ShareOpts {
     /// Go on where an earlier run of the same program stopped, whatever stopped it
     #[arg(long, env = "SCHEDCHECK_RESUME", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue)]
     pub resume: bool,
+    /// Search each test in -j different ways at once, by other priorities and seeds; the first to fail or to finish
+    /// stops the others
+    #[arg(long, env = "SCHEDCHECK_PORTFOLIO", value_parser = clap::builder::BoolishValueParser::new(), action = clap::ArgAction::SetTrue, conflicts_with_all = ["resume", "shard"])]
+    pub portfolio: bool,
     /// How often the state of a search is written [default: 5s]
     #[arg(long, value_name = "DURATION", env = "SCHEDCHECK_CHECKPOINT_EVERY", value_parser = humantime::parse_duration)]
     pub checkpoint_every: Option<std::time::Duration>,

@@ -1,4 +1,5 @@
 //! `cargo schedcheck replay`: one recorded schedule, one run, the same failure.
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
@@ -133,7 +134,7 @@ impl Once<'_> {
         let work = utf8(work.path())?.to_owned();
         let schedule = sites::moved(self.file.schedule.clone(), self.source_dirs);
         let request = self.request(&schedule, os_threads).record(&work.join("record"));
-        match attend(self.binary, &request, &work, false, PATIENCE, |_| {})? {
+        match attend(self.binary, &request, &work, false, PATIENCE, &AtomicBool::new(false), |_| {})? {
             Verdict::Finished { finished, .. } => Ok(self.judged(*finished)),
             Verdict::Stopped(_) => Err(ExpectedError::Interrupted),
         }

@@ -1,4 +1,5 @@
 //! One test from start to verdict.
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use camino::Utf8PathBuf;
@@ -24,7 +25,7 @@ const PATIENCE: u32 = 50;
 const AFTERWARDS: Duration = Duration::from_secs(2);
 
 /// One test to explore.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan<'a> {
     pub id: TestId,
     pub binary: &'a TestBinary,
@@ -39,7 +40,7 @@ pub struct Plan<'a> {
     /// Failures of this test that were kept.
     pub saved: Vec<Saved>,
     /// Where the state of its search is written.
-    pub checkpoint: Utf8PathBuf,
+    pub checkpoint: Option<Utf8PathBuf>,
     /// Bytes that its search may take.
     pub max_memory: Option<u64>,
     /// How often, if not as usual.
@@ -73,11 +74,12 @@ pub enum Verdict {
     Stopped(Progress),
 }
 
-/// Explores one test in a child of its own.
+/// Explores one test in a child of its own, unless somebody else has answered the question.
 pub fn explore(
     plan: &Plan<'_>,
     allotment: &Allotment,
     hear_stderr: bool,
+    answered: &AtomicBool,
     mut on_sign: impl FnMut(Sign<'_>),
 ) -> Result<Verdict> {
     let work = tempfile::tempdir()?;
@@ -94,23 +96,25 @@ pub fn explore(
             .settings("default", plan.default.pairs())
             .settings("set", plan.only_predict.then(|| ("predict-only", "yes".to_owned())))
             .record(&record)
-            .checkpoint(&plan.checkpoint)
+            .checkpoint(plan.checkpoint.as_deref())
             .checkpoint_every(plan.checkpoint_every)
             .max_memory(plan.max_memory)
             .resume(resume.as_deref())
             .part(plan.part)
             .workers(&workers);
-        let verdict = attend(plan.binary, &request, &work, hear_stderr, budget, &mut on_sign)?;
+        let verdict = attend(plan.binary, &request, &work, hear_stderr, budget, answered, &mut on_sign)?;
         let is_killed = matches!(&verdict, Verdict::Finished { killed: true, .. });
-        if !is_killed || deaths == PATIENCE || interrupt::is_requested() {
+        let is_over = interrupt::is_requested() || answered.load(Ordering::SeqCst);
+        if !is_killed || deaths == PATIENCE || is_over {
             break verdict;
         }
         // Nothing that the test did: somebody, or a system without memory, has killed its process.
         deaths += 1;
-        let written = fs::metadata(&plan.checkpoint).and_then(|file| file.modified());
-        if written.is_ok_and(|written| written >= started) {
-            resume = Some(plan.checkpoint.clone());
-        }
+        let checkpoint = plan.checkpoint.as_ref().filter(|path| {
+            let written = fs::metadata(path).and_then(|file| file.modified());
+            written.is_ok_and(|written| written >= started)
+        });
+        resume = checkpoint.cloned().or(resume);
         on_sign(Sign::Warning(match resume {
             Some(_) => "the test process was killed; its search goes on from where it was written down last",
             None => "the test process was killed; its search starts again",
@@ -134,6 +138,7 @@ pub fn attend(
     work: &Utf8PathBuf,
     hear_stderr: bool,
     budget: Duration,
+    answered: &AtomicBool,
     mut on_sign: impl FnMut(Sign<'_>),
 ) -> Result<Verdict> {
     let start = Instant::now();
@@ -154,6 +159,9 @@ pub fn attend(
             Heard::Event(ChildEvent::Progress(progress)) => {
                 on_sign(Sign::Progress(&progress));
                 last = progress;
+                if answered.load(Ordering::SeqCst) {
+                    *deadline = start;
+                }
             }
             Heard::Event(ChildEvent::Prediction(prediction)) => predictions.push(prediction),
             Heard::Event(ChildEvent::Finished(finished)) => {

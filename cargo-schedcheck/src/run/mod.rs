@@ -9,6 +9,7 @@ pub mod filter;
 pub mod interrupt;
 pub mod list;
 pub mod merge;
+pub mod portfolio;
 pub mod record;
 pub mod request;
 pub mod session;
@@ -106,7 +107,7 @@ fn select<'a>(
         let default = session.settings.defaults_for(&test.name);
         let id = session::id(binary, test.name);
         let saved = kept[&*binary.package_dir].iter().filter(|saved| saved.is_of(&id)).cloned().collect();
-        let checkpoint = checkpoints.file(&id, part);
+        let checkpoint = Some(checkpoints.file(&id, part));
         let resume = args.share.resume.then(|| checkpoints.to_resume(&id, part)).flatten();
         let (set, attribute) = (session.settings.set.clone(), test.options);
         let only_predict = purpose == Purpose::Predict;
@@ -153,7 +154,8 @@ fn explore_all(
 ) -> Result<ExitCode> {
     let start = Instant::now();
     sink.event(&Event::RunStarted(started))?;
-    let workers = session.settings.jobs.min(plans.len());
+    // A portfolio needs all processes for one test.
+    let workers = if args.share.portfolio { 1 } else { session.settings.jobs.min(plans.len()) };
     let allotment = Allotment::new(session.settings.jobs);
     let queue = Mutex::new(VecDeque::from(plans));
     let stop = AtomicBool::new(false);
@@ -257,13 +259,19 @@ fn one_test(
             })));
         }
     }
-    let verdict = explore::explore(plan, allotment, args.cargo.verbose > 0, |sign| {
+    let hear_stderr = args.cargo.verbose > 0;
+    let on_sign = |sign: Sign<'_>| {
         tell(match sign {
             Sign::Progress(progress) => Report::Progress(plan.id.clone(), progress.clone()),
             Sign::Stderr(text) => Report::Said(text.to_owned()),
             Sign::Warning(text) => Report::Said(format!("warning: {text}\n")),
         });
-    })?;
+    };
+    let verdict = if args.share.portfolio {
+        portfolio::explore(plan, session.settings.jobs, hear_stderr, on_sign)?
+    } else {
+        explore::explore(plan, allotment, hear_stderr, &AtomicBool::new(false), on_sign)?
+    };
     Ok(match verdict {
         Verdict::Stopped(progress) => Report::Stopped(plan.id.clone(), progress),
         Verdict::Finished { finished, pending, .. } => {

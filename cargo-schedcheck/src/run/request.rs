@@ -67,13 +67,13 @@ impl Request {
 
     /// Asks to join what parts of the search of a test have done, and to write the whole to `out`.
     pub fn merge(test: &str, parts: &[Utf8PathBuf], out: &Utf8Path) -> Self {
-        let request = Self::new("merge").about(test).checkpoint(out);
+        let request = Self::new("merge").about(test).checkpoint(Some(out));
         parts.iter().fold(request, |request, part| request.line("join", part.as_str()))
     }
 
-    /// Where the child writes the state of its search.
-    pub fn checkpoint(self, path: &Utf8Path) -> Self {
-        self.line("checkpoint", path.as_str())
+    /// Where the child writes the state of its search, if it is to.
+    pub fn checkpoint(self, path: Option<&Utf8Path>) -> Self {
+        self.line_if("checkpoint", path.map(Utf8Path::as_str))
     }
 
     /// How often it does, if not as usual.

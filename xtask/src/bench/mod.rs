@@ -5,6 +5,7 @@
 
 mod figures;
 mod growth;
+mod guided;
 mod machine;
 mod ours;
 mod peers;
@@ -33,6 +34,8 @@ Usage: cargo xtask bench [OPTIONS]
 
   --table gambit     executions to the bugs of papers, by every way to search (GAMBIT, Table 2):
                      --seconds N for each test, --seeds N, --markdown FILE
+  --table guided     median executions to the bugs of a thesis on guided testing, guided and not:
+                     --seeds N [default: 50], --executions N [default: 3000], --markdown FILE
   --figure memory    memory of the search over time (GAMBIT, Figure 5): --seconds N, --svg FILE
 ";
 
@@ -66,6 +69,7 @@ struct Options {
 pub(crate) fn run(repository: &Path, arguments: &[&str]) -> Outcome {
     match *arguments {
         ["--table", "gambit", ref options @ ..] => return table::run(options),
+        ["--table", "guided", ref options @ ..] => return guided::run(options),
         ["--figure", "memory", ref options @ ..] => return growth::run(options),
         _ => {}
     }
