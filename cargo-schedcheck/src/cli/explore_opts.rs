@@ -31,6 +31,9 @@ pub struct ExploreOpts {
     /// Most random executions that are mixed into an unbounded search, one in twenty [default: 20000]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_RANDOM_RUNS")]
     pub random_runs: Option<u32>,
+    /// Nothing but random schedules of one kind, to compare with: `walk`, `pct:2`, `pct:3` or `pos`. Covers nothing
+    #[arg(long, value_name = "KIND", env = "SCHEDCHECK_SAMPLE", value_parser = ["walk", "pct:2", "pct:3", "pos"])]
+    pub sample: Option<String>,
     /// Most executions of an unbounded search that are directed at what the first ones let one predict:
     /// cyclic lock orders, accesses that others may come between, early wake-ups; 0: none [default: 48]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_HUNTS")]

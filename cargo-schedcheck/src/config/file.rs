@@ -86,7 +86,8 @@ impl Section {
             seed: self.seed,
             random_runs: self.random_runs,
             hunts: self.hunts,
-            // About a bug at hand, not about a project.
+            // About a bug at hand or a comparison, not about a project.
+            sample: None,
             seq: None,
             reach: None,
             levels: self.levels,

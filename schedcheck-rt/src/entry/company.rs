@@ -72,7 +72,7 @@ pub(super) struct Company {
 impl Company {
     pub(super) fn new(settings: &Settings, request: &Request, options: &Options) -> Company {
         let now = Instant::now();
-        let can_share = Search::can_be_shared(options) && !settings.os_threads;
+        let can_share = Search::can_be_shared(options) && !settings.os_threads && settings.sample.is_none();
         Company {
             test: request.test.clone(),
             options: settings.lasting(),

@@ -436,7 +436,9 @@ impl Settings {
             budget: self.budget,
             seed: self.seed,
             seed_runs: self.random_runs,
-            hunts: self.hunts,
+            hunts: if self.sample.is_some() { 0 } else { self.hunts },
+            sample: self.sample,
+            predict_only: self.predict_only,
             level_every: if self.levels { LEVEL_EVERY } else { 0 },
             ..Options::default()
         }

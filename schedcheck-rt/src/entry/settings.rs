@@ -6,6 +6,7 @@ use crate::exec::{Execution, Test};
 use crate::search::Reduction;
 use crate::search::priority;
 use crate::search::route::Wanted;
+use crate::search::seeds::Way;
 use crate::search::step::Budget;
 use crate::wire::request::{BadRequest, Request};
 use std::time::Duration;
@@ -25,6 +26,8 @@ pub(super) struct Settings {
     pub(super) random_runs: u32,
     /// Most executions that are steered to what was predicted.
     pub(super) hunts: u32,
+    /// Nothing but random executions of this kind.
+    pub(super) sample: Option<Way>,
     /// Nothing but predictions is wanted.
     pub(super) predict_only: bool,
     /// Whether a bounded search goes along with an unbounded one.
@@ -59,6 +62,7 @@ impl Default for Settings {
             seed: 0,
             random_runs: 20_000,
             hunts: 48,
+            sample: None,
             predict_only: false,
             levels: true,
             symmetry: true,
@@ -150,6 +154,7 @@ impl Settings {
             "seed" => self.seed = parse(name, value)?,
             "random-runs" => self.random_runs = parse(name, value)?,
             "hunts" => self.hunts = parse(name, value)?,
+            "sample" => self.sample = Some(Way::parse(value).ok_or_else(|| bad_option(name, value))?),
             "predict-only" => self.predict_only = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "levels" => self.levels = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,
             "leaks" => self.leaks = yes_or_no(value).ok_or_else(|| bad_option(name, value))?,

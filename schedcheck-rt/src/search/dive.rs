@@ -25,6 +25,8 @@ const DIVES: u32 = 60;
 const ARRIVALS: u32 = 4;
 /// Executions before the first one: it needs to know some ways.
 const AFTER: u32 = 1;
+/// Dives in a row that neither came further nor showed what is missing.
+const PATIENCE: u32 = 12;
 /// Places that are put in.
 const MOST_ADDED: usize = 40;
 
@@ -46,6 +48,8 @@ pub(super) struct Diver {
     rng: Rng,
     pub(super) so_far: Dived,
     learned: u32,
+    /// Dives since one of them was of use.
+    in_vain: u32,
     current: bool,
     /// The goal that is next, in the dive that is going on.
     goal: usize,
@@ -63,6 +67,7 @@ impl Diver {
             rng: Rng::new(seed),
             so_far: Dived::default(),
             learned: 0,
+            in_vain: 0,
             current: false,
             goal: 0,
             stopped: Vec::new(),
@@ -74,7 +79,8 @@ impl Diver {
 
     /// Whether there will be more dives.
     pub(super) fn is_active(&self) -> bool {
-        self.route.is_some() && self.so_far.dives < DIVES && self.so_far.arrived < ARRIVALS
+        let more = self.so_far.dives < DIVES && self.so_far.arrived < ARRIVALS && self.in_vain < PATIENCE;
+        self.route.is_some() && more
     }
 
     pub(super) fn is_diving(&self) -> bool {
@@ -106,12 +112,15 @@ impl Diver {
         let meeting = matches!(route.borrow().wanted(), Wanted::Meeting(_));
         let all = route.borrow().goals().len();
         let reached = if meeting { self.stopped.iter().flatten().count() } else { self.goal };
+        let mut use_of_it = reached > self.so_far.furthest;
         self.so_far.furthest = self.so_far.furthest.max(reached);
         if self.met || !meeting && reached == all {
             self.so_far.arrived += 1;
+            use_of_it = true;
         } else if !meeting && all < MOST_ADDED {
-            refine(&mut route.borrow_mut(), self.goal, trace, &mut self.rng);
+            use_of_it |= refine(&mut route.borrow_mut(), self.goal, trace, &mut self.rng);
         }
+        self.in_vain = if use_of_it { 0 } else { self.in_vain + 1 };
     }
 
     /// What was reached when the execution that is going on failed.
@@ -215,8 +224,8 @@ impl Guide for Diver {
     }
 }
 
-/// Puts a place in front of a goal that depends on a value.
-fn refine(route: &mut Route, goal: usize, trace: &Trace, rng: &mut Rng) {
+/// Puts a place in front of a goal that depends on a value; whether there is one.
+fn refine(route: &mut Route, goal: usize, trace: &Trace, rng: &mut Rng) -> bool {
     let passed = route.before(goal);
     let mut writers = Vec::new();
     for object in decisive(trace, &passed) {
@@ -227,4 +236,5 @@ fn refine(route: &mut Route, goal: usize, trace: &Trace, rng: &mut Rng) {
     if !writers.is_empty() {
         route.insert(goal, writers[rng.below(writers.len())]);
     }
+    !writers.is_empty()
 }

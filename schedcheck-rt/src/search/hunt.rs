@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 /// Executions that were not steered and are looked at.
 const PLAIN: u32 = 3;
 /// Executions before the first hunt.
-const AFTER: u32 = 3;
+const AFTER: u32 = 1;
 /// With fewer pending executions a test is about to be done, and nothing is hunted in it.
 const FEWEST: usize = 8;
 /// Hunts for each execution that is not steered.

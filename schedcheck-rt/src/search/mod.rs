@@ -30,7 +30,7 @@ pub mod records;
 mod region;
 pub mod rng;
 pub mod route;
-mod seeds;
+pub mod seeds;
 mod sequence;
 mod share;
 pub mod shrink;

@@ -121,7 +121,7 @@ impl Optimal {
     }
 
     pub(super) fn next(&mut self, options: &Options) -> Option<Order<'_>> {
-        let may_steer = self.tree.keeps_all && self.executed.has(ROOT);
+        let may_steer = self.tree.keeps_all && self.executed.has(ROOT) && !options.predict_only;
         if may_steer && self.fringe.len() > 0 && self.diver.choose() {
             self.plan.deltas.clear();
             self.plan.prefix = 0;
@@ -134,7 +134,7 @@ impl Optimal {
         }
         if self.wants_seed(options) {
             self.seeds_run += 1;
-            self.seeds.restart(self.length);
+            self.seeds.restart(self.length, options.sample);
             self.plan.deltas.clear();
             self.plan.prefix = 0;
             return Some(Order { plan: &self.plan, guide: Some(&mut self.seeds), places: false });
@@ -153,6 +153,9 @@ impl Optimal {
     fn wants_seed(&self, options: &Options) -> bool {
         if self.shares.share.is_some() {
             return false;
+        }
+        if options.sample.is_some() {
+            return self.root.is_some() && self.fringe.len() > 0;
         }
         let due = self.systematic.saturating_sub(options.seed_after) / options.seed_every.max(1);
         self.seeds_run < due.min(options.seed_runs) && self.fringe.len() > 0

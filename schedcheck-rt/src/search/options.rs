@@ -2,6 +2,7 @@
 
 use super::priority::Priority;
 use super::route::Route;
+use super::seeds::Way;
 use super::step::{Budget, Places};
 use std::cell::RefCell;
 use std::fmt;
@@ -36,12 +37,16 @@ pub struct Options {
     pub seed: u64,
     /// How many random runs to mix in at most.
     pub seed_runs: u32,
+    /// Nothing but random runs of this kind, after the first execution: covers nothing, for comparison.
+    pub sample: Option<Way>,
     /// Executions before the first of them.
     pub seed_after: u32,
     /// Other executions for each of them.
     pub seed_every: u32,
     /// How many executions of an unbounded search may be steered to what was predicted (`hunt.rs`).
     pub hunts: u32,
+    /// Nothing is steered: what is predicted is all that is wanted.
+    pub predict_only: bool,
     /// Executions of an unbounded search for each one that covers the schedules with few preemptions
     /// first (`levels.rs`); 0: none of those.
     pub level_every: u32,
@@ -64,9 +69,11 @@ impl Default for Options {
             budget: Budget::default(),
             seed: 0,
             seed_runs: 0,
+            sample: None,
             seed_after: 500,
             seed_every: 19,
             hunts: 0,
+            predict_only: false,
             level_every: 0,
             level_after: 1000,
             scoped: false,

@@ -13,12 +13,28 @@ use super::step::*;
 /// are guaranteed a chance.
 const CHANGES: usize = 2;
 
+/// A way to choose at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+pub enum Way {
+    /// Any thread that can run, at every step.
     Walk,
-    /// With this many changes.
+    /// Thread priorities, with this many changes.
     Pct(usize),
+    /// Priorities of operations.
     Pos,
+}
+
+impl Way {
+    /// Reads `walk`, `pct:2`, `pct:3` (the depth of the bug) or `pos`.
+    pub fn parse(text: &str) -> Option<Way> {
+        Some(match text {
+            "walk" => Way::Walk,
+            "pct:2" => Way::Pct(1),
+            "pct:3" => Way::Pct(2),
+            "pos" => Way::Pos,
+            _ => return None,
+        })
+    }
 }
 
 /// Chooses at random.
@@ -43,14 +59,15 @@ impl Random {
         }
     }
 
-    /// Prepares another execution of about `length` steps.
-    pub(super) fn restart(&mut self, length: usize) {
-        self.way = match self.way {
+    /// Prepares another execution of about `length` steps, in the given way or the next one.
+    pub(super) fn restart(&mut self, length: usize, way: Option<Way>) {
+        let next = match self.way {
             Way::Walk => Way::Pct(1),
             Way::Pct(1) => Way::Pos,
             Way::Pct(_) => Way::Walk,
             Way::Pos => Way::Pct(CHANGES),
         };
+        self.way = way.unwrap_or(next);
         self.priorities.clear();
         self.changes = [(); CHANGES].map(|()| self.rng.below(length.max(1)) as StepIndex);
     }

@@ -5,10 +5,12 @@
 
 mod figures;
 mod growth;
+mod guided;
 mod machine;
 mod ours;
 mod peers;
 mod report;
+mod scale;
 mod table;
 mod targets;
 
@@ -33,6 +35,10 @@ Usage: cargo xtask bench [OPTIONS]
 
   --table gambit     executions to the bugs of papers, by every way to search (GAMBIT, Table 2):
                      --seconds N for each test, --seeds N, --markdown FILE
+  --table guided     median executions to the bugs of a thesis on guided testing, guided and not:
+                     --seeds N [default: 50], --executions N [default: 3000], --markdown FILE
+  --table scale      one search by 1 and 2 processes, in 1 and 4 parts, and the cost of an execution as
+                     the tree grows: --seconds N for the growth [default: 120], --markdown FILE
   --figure memory    memory of the search over time (GAMBIT, Figure 5): --seconds N, --svg FILE
 ";
 
@@ -66,6 +72,8 @@ struct Options {
 pub(crate) fn run(repository: &Path, arguments: &[&str]) -> Outcome {
     match *arguments {
         ["--table", "gambit", ref options @ ..] => return table::run(options),
+        ["--table", "guided", ref options @ ..] => return guided::run(options),
+        ["--table", "scale", ref options @ ..] => return scale::run(options),
         ["--figure", "memory", ref options @ ..] => return growth::run(options),
         _ => {}
     }
