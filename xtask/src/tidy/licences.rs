@@ -36,7 +36,8 @@ pub(super) fn check(repository: &Path) -> Result<Vec<Finding>> {
         if package["publish"].as_array().is_some_and(Vec::is_empty) {
             continue;
         }
-        let (name, licence) = (&package["name"], package["license"].as_str().unwrap_or("no licence"));
+        let name = package["name"].as_str().unwrap_or_default();
+        let licence = package["license"].as_str().unwrap_or("no licence");
         if !is_allowed(licence, &allowed) {
             findings.push(Finding::new(DOCUMENT, 1, format!("{name} has {licence}, which is not allowed")));
         }
