@@ -129,7 +129,7 @@ impl Execution {
         self.world.cooperative = true;
     }
 
-    /// Whether the last execution had threads that were treated as interchangeable.
+    /// Whether some execution had threads that were treated as interchangeable.
     pub fn has_twins(&self) -> bool {
         self.world.had_twins
     }
