@@ -1,8 +1,8 @@
 //! The names of the priority functions, checked before anything is built.
 use crate::suggest;
 
-const NAMES: [&str; 11] =
-    ["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "changed", "seq", "distance", "dfs"];
+const NAMES: [&str; 12] =
+    ["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "changed", "seq", "distance", "dfs", "bfs"];
 
 /// Checks a list such as `mdpor,pb` or `rand:7`; what it means is the engine's business.
 pub fn parse(list: &str) -> Result<String, String> {
@@ -12,7 +12,7 @@ pub fn parse(list: &str) -> Result<String, String> {
             let hint = suggest::did_you_mean(name, NAMES);
             return Err(format!(
                 "unknown priority `{name}`{hint}; valid names are {}",
-                "pb, dpor, mdpor, ss, rand[:SEED], method, var, changed, seq, distance, dfs"
+                "pb, dpor, mdpor, ss, rand[:SEED], method, var, changed, seq, distance, dfs, bfs"
             ));
         }
         match seed {

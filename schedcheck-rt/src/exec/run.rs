@@ -131,7 +131,7 @@ impl Execution {
 
     /// Whether the last execution had threads that were treated as interchangeable.
     pub fn has_twins(&self) -> bool {
-        self.world.twins
+        self.world.had_twins
     }
 
     /// From now on operations and objects are looked at by name. Returns what priorities need to

@@ -10,6 +10,7 @@ mod machine;
 mod ours;
 mod peers;
 mod report;
+mod scale;
 mod table;
 mod targets;
 
@@ -36,6 +37,8 @@ Usage: cargo xtask bench [OPTIONS]
                      --seconds N for each test, --seeds N, --markdown FILE
   --table guided     median executions to the bugs of a thesis on guided testing, guided and not:
                      --seeds N [default: 50], --executions N [default: 3000], --markdown FILE
+  --table scale      one search by 1 and 2 processes, in 1 and 4 parts, and the cost of an execution as
+                     the tree grows: --seconds N for the growth [default: 120], --markdown FILE
   --figure memory    memory of the search over time (GAMBIT, Figure 5): --seconds N, --svg FILE
 ";
 
@@ -70,6 +73,7 @@ pub(crate) fn run(repository: &Path, arguments: &[&str]) -> Outcome {
     match *arguments {
         ["--table", "gambit", ref options @ ..] => return table::run(options),
         ["--table", "guided", ref options @ ..] => return guided::run(options),
+        ["--table", "scale", ref options @ ..] => return scale::run(options),
         ["--figure", "memory", ref options @ ..] => return growth::run(options),
         _ => {}
     }
