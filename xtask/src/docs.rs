@@ -1,4 +1,4 @@
-//! The help text of the command inside the README, between two markers.
+//! The help text of the command inside the README and the book, between two markers.
 
 use std::env;
 use std::fs;
@@ -10,16 +10,22 @@ use anyhow::{Context, Result, bail};
 const OPENING: &str = "<!-- help -->";
 const CLOSING: &str = "<!-- /help -->";
 
-/// Rewrites the README if its help text is not the current one.
+/// What has the help text in it.
+pub(crate) const DOCUMENTS: [&str; 2] = ["README.md", "docs/src/flags.md"];
+
+/// Rewrites documents whose help text is not the current one.
 pub(crate) fn run(repository: &Path) -> Result<()> {
-    let path = repository.join("README.md");
-    let readme = fs::read_to_string(&path).context("README.md")?;
-    let updated = with_help(&readme, &current_help(repository)?)?;
-    if updated == readme {
-        eprintln!("README.md is up to date");
-    } else {
-        fs::write(&path, updated).context("README.md")?;
-        eprintln!("README.md: help text rewritten");
+    let help = current_help(repository)?;
+    for name in DOCUMENTS {
+        let path = repository.join(name);
+        let document = fs::read_to_string(&path).context(name)?;
+        let updated = with_help(&document, &help).context(name)?;
+        if updated == document {
+            eprintln!("{name} is up to date");
+        } else {
+            fs::write(&path, updated).context(name)?;
+            eprintln!("{name}: help text rewritten");
+        }
     }
     Ok(())
 }
@@ -43,13 +49,13 @@ pub(crate) fn current_help(repository: &Path) -> Result<String> {
     String::from_utf8(output.stdout).context("the help text is not UTF-8")
 }
 
-/// The README with this help text between its markers.
-pub(crate) fn with_help(readme: &str, help: &str) -> Result<String> {
-    let Some((before, rest)) = readme.split_once(OPENING) else {
-        bail!("README.md has no `{OPENING}`");
+/// A document with this help text between its markers.
+pub(crate) fn with_help(document: &str, help: &str) -> Result<String> {
+    let Some((before, rest)) = document.split_once(OPENING) else {
+        bail!("there is no `{OPENING}`");
     };
     let Some((_, after)) = rest.split_once(CLOSING) else {
-        bail!("README.md has no `{CLOSING}` after `{OPENING}`");
+        bail!("there is no `{CLOSING}` after `{OPENING}`");
     };
     // Trailing blanks come from clap's layout and would only trip editors.
     let help: Vec<&str> = help.trim().lines().map(str::trim_end).collect();
@@ -57,9 +63,9 @@ pub(crate) fn with_help(readme: &str, help: &str) -> Result<String> {
     Ok(format!("{before}{OPENING}\n```text\n{help}\n```\n{CLOSING}{after}"))
 }
 
-/// The line of the README on which the help text starts, if it has one.
-pub(crate) fn line_of_help(readme: &str) -> usize {
-    readme.lines().position(|line| line.contains(OPENING)).map_or(1, |index| index + 1)
+/// The line of a document on which the help text starts, if it has one.
+pub(crate) fn line_of_help(document: &str) -> usize {
+    document.lines().position(|line| line.contains(OPENING)).map_or(1, |index| index + 1)
 }
 
 #[cfg(test)]

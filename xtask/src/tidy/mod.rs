@@ -4,6 +4,7 @@ mod file_map;
 mod imports;
 mod leftovers;
 mod length;
+mod licences;
 mod paths;
 mod sources;
 
@@ -48,6 +49,7 @@ pub(crate) fn run(repository: &Path) -> Outcome {
     }
     findings.extend(check_file_map(repository, &sources)?);
     findings.extend(check_help(repository)?);
+    findings.extend(licences::check(repository)?);
     findings.sort();
     for finding in &findings {
         eprintln!("{finding}");
@@ -71,19 +73,24 @@ fn check_file_map(repository: &Path, sources: &[Source]) -> anyhow::Result<Vec<F
 }
 
 fn check_help(repository: &Path) -> anyhow::Result<Vec<Finding>> {
-    const README: &str = "README.md";
-    let path = repository.join(README);
-    if !path.exists() {
-        return Ok(vec![Finding::new(README, 1, "the file is missing")]);
-    }
-    let readme = fs::read_to_string(path).context(README)?;
-    let line = docs::line_of_help(&readme);
-    Ok(match docs::with_help(&readme, &docs::current_help(repository)?) {
-        Ok(updated) if updated == readme => Vec::new(),
-        Ok(_) => {
-            let message = "the help text is not the current one: run `cargo xtask docs`";
-            vec![Finding::new(README, line, message)]
+    let help = docs::current_help(repository)?;
+    let mut findings = Vec::new();
+    for name in docs::DOCUMENTS {
+        let path = repository.join(name);
+        if !path.exists() {
+            findings.push(Finding::new(name, 1, "the file is missing"));
+            continue;
         }
-        Err(error) => vec![Finding::new(README, line, error.to_string())],
-    })
+        let document = fs::read_to_string(path).context(name)?;
+        let line = docs::line_of_help(&document);
+        match docs::with_help(&document, &help) {
+            Ok(updated) if updated == document => {}
+            Ok(_) => {
+                let message = "the help text is not the current one: run `cargo xtask docs`";
+                findings.push(Finding::new(name, line, message));
+            }
+            Err(error) => findings.push(Finding::new(name, line, error.to_string())),
+        }
+    }
+    Ok(findings)
 }
