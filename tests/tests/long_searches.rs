@@ -174,13 +174,16 @@ fn four_parts_are_the_whole() {
     }
 }
 
-/// The command and the processes that explore for it; cargo is not among them.
+/// The command and the processes that explore for it: not cargo, nor one that lists tests.
 fn crew(command: u32) -> Vec<u32> {
     let explores = |process: &u32| {
-        let program = fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
-        *process == command || program.to_string_lossy().contains("/deps/long-")
+        let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        let request = variables.find_map(|variable| variable.strip_prefix(b"SCHEDCHECK_REQUEST="));
+        let request = request.and_then(|path| fs::read_to_string(str::from_utf8(path).ok()?).ok());
+        request.is_some_and(|request| request.contains("do explore"))
     };
-    descendants(command).into_iter().filter(explores).collect()
+    descendants(command).into_iter().filter(|process| *process == command || explores(process)).collect()
 }
 
 /// Processes that descend from `root`, itself first.

@@ -75,3 +75,15 @@ fn malformed_places_are_errors_that_say_where() {
         assert!(output.stderr.contains(error), "{error} is not in:\n{}", output.stderr);
     }
 }
+
+#[test]
+fn labels_are_places_too() {
+    let project = Project::copy_of("scenarios");
+    let args = ["labels_in_a_plain_test", "--hunts", "0", "--message-format", "json"];
+    let seq = ["--seq", "looked -> looked -> wrote -> wrote"];
+    let output = project.schedcheck(&[&args[..], &seq].concat()).run().expect_code(100);
+    let verdict = output.verdicts().into_values().next().expect("a verdict");
+    let note = verdict["notes"][0].as_str().unwrap_or_default();
+    assert_eq!(note, "this schedule follows the sequence looked (2 times) -> wrote (2 times)", "{verdict}");
+    assert!(verdict["executions"].as_u64().is_some_and(|executions| executions <= 5), "{verdict}");
+}

@@ -57,7 +57,8 @@ impl Human {
         let all = self.purpose == Purpose::Predict;
         for prediction in &finished.predictions {
             let confirmed = prediction.verdict == PredictionVerdict::Confirmed;
-            let order = prediction.kind == PredictionKind::LockOrder
+            let order = finished.outcome == Outcome::Passed
+                && prediction.kind == PredictionKind::LockOrder
                 && prediction.verdict != PredictionVerdict::Refuted;
             if all || confirmed || order {
                 let told = predictions::headline(prediction);

@@ -1,4 +1,5 @@
 //! Asks every test binary which tests it has.
+use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
 use super::child::{self, Heard};
@@ -30,6 +31,12 @@ pub fn list(binary: &TestBinary) -> Result<Option<Vec<ListedTest>>> {
     )?;
     if let child::Ending::Interrupted = remains.ending {
         return Err(ExpectedError::Interrupted);
+    }
+    if let (false, child::Ending::Exited(status)) = (complete, &remains.ending)
+        && status.signal().is_some()
+    {
+        let message = format!("it was ended while it listed its tests ({status})");
+        return Err(ExpectedError::Refused { test: binary.executable.to_string(), message });
     }
     Ok(complete.then_some(tests))
 }

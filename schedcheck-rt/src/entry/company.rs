@@ -214,6 +214,7 @@ impl Run<'_> {
 
     /// Gives the share back and ends.
     fn bring_back(&mut self) -> ! {
+        self.company.worker.iter().for_each(Worker::returns);
         let known = self.company.known.expect("noted when it was given");
         let mut out = Writer::default();
         names::write(&self.execution, known.objects, &mut out);
@@ -256,7 +257,7 @@ impl Run<'_> {
             return Go::On;
         }
         self.company.looked = now;
-        while let Some((member, back)) = self.company.crew.ended(false) {
+        while let Some((member, back)) = self.company.crew.ended() {
             if let Go::End(finished) = self.receive(&member.share, back, trace) {
                 return Go::End(finished);
             }
@@ -368,7 +369,7 @@ impl Run<'_> {
         }
         if self.company.crew.len() > 0 {
             self.company.crew.recall();
-            let back = self.company.crew.ended(true);
+            let back = self.company.crew.wait();
             return back.map_or(Go::On, |(member, back)| self.receive(&member.share, back, trace));
         }
         if self.company.wanted_part.is_some() && self.company.part.is_none() {
@@ -392,7 +393,7 @@ impl Run<'_> {
     /// Takes in what everybody has done so far.
     pub(super) fn gather(&mut self, trace: &mut Trace) -> Go {
         self.company.crew.recall();
-        while let Some((member, back)) = self.company.crew.ended(true) {
+        while let Some((member, back)) = self.company.crew.wait() {
             if let Go::End(finished) = self.receive(&member.share, back, trace) {
                 return Go::End(finished);
             }

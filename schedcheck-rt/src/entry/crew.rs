@@ -24,6 +24,8 @@ struct Board {
     stop: AtomicU32,
     /// Executions so far.
     executions: AtomicU64,
+    /// The member is on its way back.
+    returns: AtomicU32,
 }
 
 /// Why a share came back.
@@ -83,6 +85,8 @@ const MOST: usize = 64;
 const FIRST_SLICE: Duration = Duration::from_millis(500);
 /// After so many members were killed from outside, there is a reason: it goes on alone.
 const PATIENCE: u32 = 20;
+/// An execution takes no longer, unless it hangs. The command waits a little longer than that.
+const LONGEST: Duration = Duration::from_secs(5);
 
 impl Crew {
     /// Nobody yet. `record`: the file in which this process notes its schedules; members have theirs beside it.
@@ -121,6 +125,7 @@ impl Crew {
         }
         self.boards[board].stop.store(0, Ordering::Relaxed);
         self.boards[board].executions.store(0, Ordering::Relaxed);
+        self.boards[board].returns.store(0, Ordering::Relaxed);
         // SAFETY: this process has one thread, so that the fork can go on like it.
         match unsafe { libc::fork() } {
             -1 => Started::Refused(share),
@@ -140,13 +145,37 @@ impl Crew {
         }
     }
 
-    /// A member that has ended, if there is one; waits for one if `wait`.
-    pub(super) fn ended(&mut self, wait: bool) -> Option<(Member, Return)> {
-        let flags = if wait { 0 } else { libc::WNOHANG };
+    /// Waits for a member to end. One that executes the same schedule all along is ended: the schedule is what
+    /// there is to report.
+    pub(super) fn wait(&mut self) -> Option<(Member, Return)> {
+        let mut seen = (0, Instant::now());
+        while !self.members.is_empty() {
+            if let Some(back) = self.ended() {
+                return Some(back);
+            }
+            let returns = |member: &Member| self.boards[member.board].returns.load(Ordering::Relaxed) != 0;
+            if self.executions() != seen.0 || self.members.iter().all(returns) {
+                seen = (self.executions(), Instant::now());
+            }
+            if seen.1.elapsed() > LONGEST
+                && let Some(at) = self.members.iter().position(|member| !returns(member))
+            {
+                let member = self.members.swap_remove(at);
+                end(&member);
+                let last = self.records[member.board].as_ref().and_then(Record::last);
+                return Some((member, Return::Died(last)));
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        None
+    }
+
+    /// A member that has ended, if there is one.
+    pub(super) fn ended(&mut self) -> Option<(Member, Return)> {
         for at in 0..self.members.len() {
             let mut status = 0;
             // SAFETY: waits for a child of this process.
-            let ended = unsafe { libc::waitpid(self.members[at].process, &mut status, flags) };
+            let ended = unsafe { libc::waitpid(self.members[at].process, &mut status, libc::WNOHANG) };
             if ended == 0 {
                 continue;
             }
@@ -180,13 +209,15 @@ impl Crew {
 
     /// Ends all members at once.
     pub(super) fn dismiss(&mut self) {
-        for member in self.members.drain(..) {
-            // SAFETY: a child of this process that was not waited for yet.
-            unsafe {
-                libc::kill(member.process, libc::SIGKILL);
-                libc::waitpid(member.process, std::ptr::null_mut(), 0);
-            }
-        }
+        self.members.drain(..).for_each(|member| end(&member));
+    }
+}
+
+fn end(member: &Member) {
+    // SAFETY: a child of this process that was not waited for yet.
+    unsafe {
+        libc::kill(member.process, libc::SIGKILL);
+        libc::waitpid(member.process, std::ptr::null_mut(), 0);
     }
 }
 
@@ -197,6 +228,11 @@ impl Worker {
         // Reading the clock costs as much as a few steps.
         self.board.stop.load(Ordering::Relaxed) != 0
             || executions.is_multiple_of(16) && Instant::now() >= self.until
+    }
+
+    /// It executes nothing more.
+    pub(super) fn returns(&self) {
+        self.board.returns.store(1, Ordering::Relaxed);
     }
 
     /// Leaves a message and ends.

@@ -1,4 +1,4 @@
-//! Names of threads and objects as bytes.
+//! Names of threads and objects as bytes, and what else statements about a search need from all of its processes.
 
 use crate::exec::Execution;
 use crate::exec::names::ObjectName;
@@ -8,6 +8,7 @@ use crate::search::step::{ObjectId, ThreadId};
 
 /// Writes the names of all threads, and of the objects from number `first` on.
 pub(super) fn write(execution: &Execution, first: u32, out: &mut Writer) {
+    out.number(execution.omissions());
     out.count(execution.parents().len());
     for (parent, nth) in execution.parents() {
         out.number(parent.0);
@@ -25,6 +26,7 @@ pub(super) fn write(execution: &Execution, first: u32, out: &mut Writer) {
 
 /// Reads names that another process gave, and what the objects are called here.
 pub(super) fn read(execution: &mut Execution, from: &mut Reader<'_>) -> Result<Renaming, Damaged> {
+    execution.add_omissions(from.number()?);
     for number in 0..from.count()? {
         let (parent, nth) = (ThreadId(from.number()?), from.number()?);
         if usize::from(execution.number_thread(parent, nth).0) != number {

@@ -119,6 +119,8 @@ pub(crate) struct World {
     pub(crate) compared_unclean: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
+    /// Some execution had threads that are declared interchangeable and were kept in order.
+    pub(crate) had_twins: bool,
     /// Whether threads that are declared interchangeable are kept in order, and whether there are any.
     pub(crate) symmetry: bool,
     pub(crate) twins: bool,
@@ -180,6 +182,7 @@ impl World {
             gated: 0,
             compared_unclean: false,
             spin_bound_reached: false,
+            had_twins: false,
             symmetry: true,
             twins: false,
             script: Script::default(),

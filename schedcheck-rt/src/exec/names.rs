@@ -38,6 +38,19 @@ impl Execution {
         self.world_mut().names.forget_from(threads)
     }
 
+    /// What executions so far have left out, for statements about all of them.
+    pub(crate) fn omissions(&self) -> u8 {
+        let world = self.world();
+        u8::from(world.spin_bound_reached) | u8::from(world.had_twins) << 1
+    }
+
+    /// The same of executions elsewhere.
+    pub(crate) fn add_omissions(&mut self, omissions: u8) {
+        let world = self.world_mut();
+        world.spin_bound_reached |= omissions & 1 != 0;
+        world.had_twins |= omissions & 2 != 0;
+    }
+
     /// The objects from number `first` on.
     pub(crate) fn object_names(&self, first: u32) -> Vec<ObjectName> {
         let names = self.world().addresses.names_from(first).into_iter();

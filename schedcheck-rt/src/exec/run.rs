@@ -129,9 +129,9 @@ impl Execution {
         self.world.cooperative = true;
     }
 
-    /// Whether the last execution had threads that were treated as interchangeable.
+    /// Whether some execution had threads that were treated as interchangeable.
     pub fn has_twins(&self) -> bool {
-        self.world.twins
+        self.world.had_twins
     }
 
     /// From now on operations and objects are looked at by name. Returns what priorities need to

@@ -69,6 +69,7 @@ impl Active {
         let world = self.world();
         if world.symmetry {
             world.twins = true;
+            world.had_twins = true;
             world.threads[slot].twin = Some(Twin { before, first: NO_STEP });
         }
     }

@@ -110,7 +110,7 @@ impl Hunter {
     /// rare, and it is done before they add up.
     pub(super) fn repeated(&mut self) {
         self.repeats += 1;
-        self.next_at = self.learned + (2 << self.repeats.min(8));
+        self.next_at = self.learned + (2 << (2 * self.repeats.min(8)));
     }
 
     /// Everything predicted so far.
@@ -174,12 +174,16 @@ impl Hunter {
         for prediction in predicted.predictions {
             if self.known.len() < MOST && self.keys.insert(prediction.key()) {
                 let at = self.known.len();
+                self.known.push(Hunted { prediction: prediction.clone(), hunts: 0 });
+                if !predicted.is_entangled {
+                    // All orders of the uses of one object are what the search begins with anyway.
+                    continue;
+                }
                 self.queues[Way::Last as usize].push_back(at);
                 if prediction.hold.len() == 1 {
                     self.queues[Way::Together as usize].push_back(at);
                     self.queues[Way::AtOnce as usize].push_back(at);
                 }
-                self.known.push(Hunted { prediction, hunts: 0 });
             }
         }
     }

@@ -394,3 +394,14 @@ fn the_bound_that_is_done_rises_and_is_right() {
     }
     assert!(rises > 100, "{rises}");
 }
+
+/// What is hunted may have been executed before, but not often.
+#[test]
+fn hunting_costs_few_executions_in_programs_of_some_size() {
+    for program in [lastzero(6), fib_bench(2), indexer(13), philosophers(6), lockinc(3, 2), store_buffers(5)]
+    {
+        let found = explore(&program, Options { hunts: 48, ..Options::default() });
+        assert!(found.executions <= found.traces + 4, "{} for {}", found.executions, found.traces);
+    }
+    assert_eq!(explore(&readers(8), Options { hunts: 48, ..Options::default() }).executions, 256);
+}

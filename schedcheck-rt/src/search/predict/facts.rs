@@ -76,6 +76,8 @@ pub(super) struct Facts {
     epochs: Vec<Vec<u32>>,
     /// Objects that somebody slept on until another one woke him.
     pub(super) slept_on: FxHashSet<ObjectId>,
+    /// Several threads use more than one object that somebody may change.
+    pub(super) is_entangled: bool,
     /// Who started a thread.
     pub(super) parents: Vec<(ThreadId, ThreadId)>,
 }
@@ -119,6 +121,7 @@ impl Facts {
             hold(event, step, &mut walker.held);
             threads.insert(event.thread, walker);
         }
+        facts.is_entangled = is_entangled(&facts.uses, trace);
         facts.keep_shared();
         facts
     }
@@ -171,6 +174,18 @@ impl Facts {
         }
         self.uses.retain(|one| users.get(&one.object).is_some_and(|user| user.1 && user.2));
     }
+}
+
+/// Whether several threads use more than one object that one of them may change: a notification changes
+/// something once somebody waits.
+fn is_entangled(uses: &[Use], trace: &Trace) -> bool {
+    let mut users: FxHashMap<ObjectId, (ThreadId, bool, bool)> = FxHashMap::default();
+    for one in uses {
+        let user = users.entry(one.object).or_insert((one.thread, false, false));
+        user.1 |= user.0 != one.thread;
+        user.2 |= trace.events[one.step as usize].full_mode != Mode::Read;
+    }
+    users.values().filter(|user| user.1 && user.2).count() > 1
 }
 
 /// The access of a step that others may notice. Left out are what waits for one certain step, and counts

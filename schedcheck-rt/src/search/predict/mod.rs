@@ -112,6 +112,8 @@ pub(super) struct Predicted {
     pub(super) predictions: Vec<Prediction>,
     /// Who started whom: child, parent.
     pub(super) parents: Vec<(ThreadId, ThreadId)>,
+    /// Several threads use more than one object that somebody may change.
+    pub(super) is_entangled: bool,
 }
 
 /// Everything that `trace` lets one expect, the most promising first.
@@ -121,5 +123,5 @@ pub(super) fn predict(trace: &Trace) -> Predicted {
     predictions.extend(atomicity::intrusions(&facts));
     predictions.extend(atomicity::reversals(&facts));
     predictions.sort_by_key(|prediction| prediction.kind);
-    Predicted { predictions, parents: facts.parents }
+    Predicted { predictions, is_entangled: facts.is_entangled, parents: facts.parents }
 }
