@@ -13,7 +13,9 @@ fn the_three_crates_can_be_packed_and_have_what_readers_expect() {
     let target = scratch().join("packages");
     let mut pack = Command::new(env!("CARGO"));
     pack.args(["package", "--no-verify", "--allow-dirty", "--target-dir", target.as_str()]);
-    CRATES.iter().for_each(|name| drop(pack.args(["-p", name])));
+    for name in CRATES {
+        pack.args(["-p", name]);
+    }
     scrub(&mut pack);
     let output = pack.current_dir(repository).output().expect("cargo starts");
     let errors = String::from_utf8_lossy(&output.stderr);
