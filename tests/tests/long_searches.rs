@@ -234,7 +234,7 @@ fn a_hundred_kills_lose_nothing() {
     let undisturbed = verdict(&project, "tests::adds", &[], 0);
     let state = project.path.join("target/schedcheck/checkpoints");
     let mut dice = Dice(7);
-    let mut kills = [0; 4];
+    let mut kills = [0; 5];
     while kills.iter().sum::<u32>() < 100 {
         let _ = fs::remove_dir_all(&state);
         let mut run = start(&project);
@@ -248,7 +248,7 @@ fn a_hundred_kills_lose_nothing() {
                 break run.wait_with_output().unwrap();
             }
             let crew = crew(run.id());
-            let whom = dice.below(4) as usize;
+            let whom = dice.below(5) as usize;
             match (whom, crew.len()) {
                 // One that has a share.
                 (0 | 1, 3..) => kill(crew[2 + dice.below(crew.len() as u64 - 2) as usize]),
@@ -257,6 +257,12 @@ fn a_hundred_kills_lose_nothing() {
                 // All of them.
                 (3, _) => {
                     crew.iter().for_each(|&process| kill(process));
+                    run.wait().unwrap();
+                    run = start(&project);
+                }
+                // The command: the others notice that nobody listens.
+                (4, 2..) => {
+                    kill(crew[0]);
                     run.wait().unwrap();
                     run = start(&project);
                 }
