@@ -174,8 +174,9 @@ impl Sink for Human {
                 if !self.quiet && !run.replay {
                     let tests = plural(run.tests as u64, "test");
                     let binaries = if run.binaries == 1 { "binary" } else { "binaries" };
-                    let bound =
-                        run.limits.bound.map_or_else(String::new, |k| format!(", at most {k} preemptions"));
+                    let bound = run.limits.bound.map_or_else(String::new, |k| {
+                        format!(", at most {k} preemption{}", if k == 1 { "" } else { "s" })
+                    });
                     let time = run.limits.max_time.map(humantime::format_duration);
                     let time = time.map_or_else(|| "no time limit".to_owned(), |time| format!("{time} each"));
                     self.terminal.status(
