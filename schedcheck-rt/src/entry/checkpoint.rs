@@ -9,9 +9,11 @@ use crate::search::bytes::{Damaged, Reader, Writer};
 use crate::search::{Reduction, Stats};
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
+/// How much of a file is read at once.
+const PIECE: usize = 1 << 16;
 const TITLE: &str = "schedcheck checkpoint 1";
 
 /// Part `index` of `count`, counted from 1.
@@ -192,9 +194,18 @@ pub(super) fn write_whole(path: &str, bytes: &[u8]) -> io::Result<()> {
 
 /// A hash of the program that this process executes, and of where its parts lie.
 pub(super) fn program() -> String {
-    let bytes = fs::read("/proc/self/exe").unwrap_or_default();
+    let (mut sum, mut length) = (0, 0);
+    if let Ok(mut file) = File::open("/proc/self/exe") {
+        // Piece by piece: a program may be larger than its search.
+        let mut piece = Vec::with_capacity(PIECE);
+        while let Ok(1..) = io::Read::by_ref(&mut file).take(PIECE as u64).read_to_end(&mut piece) {
+            sum = checksum(&piece) ^ u64::rotate_left(sum, 5);
+            length += piece.len() as u64;
+            piece.clear();
+        }
+    }
     let code = program as *const () as u64;
-    format!("{:016x}{:016x}", checksum(&bytes), code ^ bytes.len() as u64)
+    format!("{sum:016x}{:016x}", code ^ length)
 }
 
 fn checksum(bytes: &[u8]) -> u64 {
