@@ -136,7 +136,6 @@ impl<'a> RawWriteGuard<'a> {
     }
 
     /// Goes on as a reader, without letting a writer in between.
-    #[expect(clippy::incompatible_msrv, reason = "only here, outside an execution, does std's count")]
     #[inline(never)]
     pub(super) fn downgrade(self, site: Site) -> RawReadGuard<'a> {
         let mut guard = std::mem::ManuallyDrop::new(self);
