@@ -17,7 +17,7 @@ use crate::wire::request::Request;
 use std::time::{Duration, Instant};
 
 /// How long a search goes on alone before it looks for company: most are done by then.
-const ALONE: Duration = Duration::from_millis(500);
+const ALONE: Duration = Duration::from_millis(200);
 /// How often it looks after its company.
 const TICK: Duration = Duration::from_millis(5);
 /// How often the state is written, unless that takes long.

@@ -82,7 +82,7 @@ pub(super) struct Crew {
 /// Most processes for one test.
 const MOST: usize = 64;
 /// A share is explored for this long at first.
-const FIRST_SLICE: Duration = Duration::from_millis(500);
+const FIRST_SLICE: Duration = Duration::from_secs(1);
 /// After so many members were killed from outside, there is a reason: it goes on alone.
 const PATIENCE: u32 = 20;
 /// An execution takes no longer, unless it hangs. The command waits a little longer than that.
