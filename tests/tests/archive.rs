@@ -135,6 +135,7 @@ fn dynamic_libraries_and_kept_failures_travel_along() {
         unsafe extern "C" {
             fn answer() -> i32;
         }
+        // SAFETY: the library that the build script makes has just this function.
         assert_eq!(unsafe { answer() }, 42);
     }
 "#;
