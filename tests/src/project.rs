@@ -1,6 +1,7 @@
 //! A fixture, copied to a directory of its own.
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -24,13 +25,16 @@ impl Project {
         project
     }
 
-    /// The fixture of this name, for tests that change nothing in it: built once, in the target directory. The caller
-    /// makes sure that it is asked for once in a process.
-    pub fn shared(fixture: &str) -> Self {
-        let source = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
-        let path = crate::cli::scratch().join("shared").join(fixture);
-        copy(&source, &path);
-        Self { path, _dir: None }
+    /// The fixture of this name, for tests that change nothing in it: copied once, built once, in the target directory.
+    pub fn shared(fixture: &'static str) -> &'static Self {
+        static SHARED: Mutex<BTreeMap<&str, &Project>> = Mutex::new(BTreeMap::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.entry(fixture).or_insert_with(|| {
+            let source = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
+            let path = crate::cli::scratch().join("shared").join(fixture);
+            copy(&source, &path);
+            Box::leak(Box::new(Self { path, _dir: None }))
+        })
     }
 
     /// A directory with nothing in it.

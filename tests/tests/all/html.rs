@@ -16,7 +16,7 @@ fn browser() -> Option<Browser> {
 }
 
 /// A project with a report on a deadlock, a lost update and a correct test.
-static REPORTED: LazyLock<Project> = LazyLock::new(|| {
+static REPORTED: LazyLock<&Project> = LazyLock::new(|| {
     let project = Project::shared("unmodified");
     let args = ["--all-tests", "--no-fail-fast", "-j1", "--html", "report"];
     project.schedcheck(&args).run().expect_code(100);

@@ -21,7 +21,7 @@ const ALL: [&str; 10] = [
 ];
 
 /// Each test writes its files under another name.
-static CANNED: LazyLock<Project> = LazyLock::new(|| Project::shared("canned"));
+static CANNED: LazyLock<&Project> = LazyLock::new(|| Project::shared("canned"));
 
 /// Tests of the fixture `canned`, one after the other.
 fn canned(project: &Project, tests: &[&str], more: &[&str], env: &[(&str, &str)]) -> Output {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use schedcheck_tests::project::Project;
 
-static CANNED: LazyLock<Project> = LazyLock::new(|| Project::shared("canned"));
+static CANNED: LazyLock<&Project> = LazyLock::new(|| Project::shared("canned"));
 
 /// Runs the command on a terminal of its own and returns all that it was sent, or nothing where that cannot be had.
 fn on_a_terminal(project: &Project, columns: u32, args: &[&str], env: &[(&str, &str)]) -> Option<String> {

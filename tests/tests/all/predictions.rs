@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use schedcheck_tests::project::Project;
 use serde_json::Value;
 
-static GUIDED: LazyLock<Project> = LazyLock::new(|| Project::shared("guided"));
+static GUIDED: LazyLock<&Project> = LazyLock::new(|| Project::shared("guided"));
 
 /// The predictions among JSON lines that are about a test.
 fn predictions<'l>(lines: &'l [Value], test: &str) -> Vec<&'l Value> {

@@ -5,7 +5,7 @@ use schedcheck_tests::project::Project;
 
 /// Runs tests of the fixture `canned` one after the other.
 fn canned(args: &[&str], code: i32) -> schedcheck_tests::cli::Output {
-    static CANNED: LazyLock<Project> = LazyLock::new(|| Project::shared("canned"));
+    static CANNED: LazyLock<&Project> = LazyLock::new(|| Project::shared("canned"));
     CANNED.schedcheck(&[&["-j1", "--no-fail-fast", "--exact"], args].concat()).run().expect_code(code)
 }
 

@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 
 use schedcheck_tests::project::Project;
 
-static GUIDED: LazyLock<Project> = LazyLock::new(|| Project::shared("guided"));
+static GUIDED: LazyLock<&Project> = LazyLock::new(|| Project::shared("guided"));
 
 /// Executions until a bug is found, and the remark on the sequence.
 fn found(test: &str, args: &[&str]) -> (u64, String) {
