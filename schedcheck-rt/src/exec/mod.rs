@@ -23,6 +23,7 @@ pub mod outcome;
 mod panics;
 mod passing;
 pub mod places;
+mod remedy;
 mod run;
 pub(crate) mod script;
 pub(crate) mod signal_stack;

@@ -1,4 +1,4 @@
-//! `syscall`: futexes inside an execution are the model's.
+//! `syscall`: futexes inside an execution are the model's, and random numbers those of [`super::random`].
 
 use crate::exec::active;
 use std::ffi::c_long;
@@ -23,6 +23,10 @@ pub(super) unsafe extern "C" fn syscall(
         && let Some(answer) = active.futex(a, b as i32, c as u32, d)
     {
         return with_errno(answer);
+    }
+    // SAFETY: the caller's promise.
+    if number == libc::SYS_getrandom && unsafe { super::random::drawn(a as *mut u8, b) } {
+        return b as c_long;
     }
     // SAFETY: the caller's promise.
     unsafe { real_syscall(number, [a, b, c, d, e, f]) }
