@@ -41,6 +41,7 @@ enum Op {
     ReceiveIfThere,
     ReceiveForAWhile,
     Offer,
+    Nap,
     Park,
     ParkALittle,
     HoldAndPark(usize),
@@ -59,7 +60,7 @@ const THEMES: [&[Op]; 9] = [
     &[Load(0), Store(0), Add(0), Swap(0), Exchange(0), ExchangeWeakly(0)],
     &[Load(0), Store(1), Load(1), Store(0), Add(1)],
     &[Send, Receive, ReceiveIfThere, ReceiveForAWhile, Offer],
-    &[Park, ParkALittle, Unpark, HoldAndPark(0), Lock(0)],
+    &[Park, ParkALittle, Unpark, HoldAndPark(0), Lock(0), Nap],
     &[HoldAndPark(0), HoldAndPark(1), TryLock(0), LockBoth(0), LockBoth(1)],
     &[Meet, Initialise, Add(0), Lock(0)],
 ];
@@ -151,7 +152,7 @@ pub(crate) fn body() -> TestResult {
         creator: thread::current(),
     };
     let (sender, receiver) = channel();
-    let (offers, taken) = sync_channel(1);
+    let (offers, taken) = sync_channel(operations.len() % 2);
     thread::scope(|scope| {
         let mut others = Vec::new();
         for (thread, list) in operations.iter().enumerate().skip(1) {
@@ -242,6 +243,10 @@ impl Shared {
             Offer => own.offers.send(me).map_or(1, |()| 0),
             // Only the main thread receives; the others send instead.
             Receive | ReceiveIfThere | ReceiveForAWhile => self.receive(own, op),
+            Nap => {
+                thread::sleep(MOMENT);
+                0
+            }
             Park => {
                 thread::park();
                 0
