@@ -64,6 +64,15 @@ fn compare(seed: u64, budget: u16) -> bool {
             assert_eq!(found, truth.keys().collect::<Vec<_>>(), "{}", told());
         }
     }
+    // As the command does it: random runs, hunts and the levels of preemptions go along.
+    let mixed = Options { seed_runs: 20, seed_after: 3, seed_every: 3, hunts: 8, ..by("mdpor,pb", budget) };
+    let mixed = ends(Options { level_every: 4, level_after: 2, ..mixed }).expect("a reduction, not more");
+    assert_eq!(
+        mixed.keys().collect::<Vec<_>>(),
+        truth.keys().collect::<Vec<_>>(),
+        "mixed: {}",
+        describe(seed)
+    );
     for bound in 0..3 {
         let found =
             ends(Options { bound: Some(bound), ..by("mdpor,pb", budget) }).expect("a bound, not more");
