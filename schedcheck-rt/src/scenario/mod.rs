@@ -295,7 +295,7 @@ pub struct Transfer<'a> {
 impl Transfer<'_> {
     /// Lets the thread run until it comes there. Returns which thread it was.
     #[track_caller]
-    #[expect(single_use_lifetimes, reason = "in an argument it must have a name")]
+    #[allow(single_use_lifetimes, reason = "in an argument it must have a name")]
     pub fn until<'c>(self, until: impl Into<Until<'c>>) -> Actor {
         self.director.transfer(&self.candidates, &until.into())
     }
