@@ -392,7 +392,7 @@ impl Transfer<'_> {
     /// # });
     /// ```
     #[track_caller]
-    #[expect(single_use_lifetimes, reason = "in an argument it must have a name")]
+    #[allow(single_use_lifetimes, reason = "in an argument it must have a name")]
     pub fn until<'c>(self, until: impl Into<Until<'c>>) -> Actor {
         self.director.transfer(&self.candidates, &until.into())
     }
