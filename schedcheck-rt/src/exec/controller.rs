@@ -267,6 +267,7 @@ impl World {
             ended: false,
             children: 0,
             channels: 0,
+            draws: 0,
             sleeps_after_end: 0,
             name,
             carrier: None,
