@@ -100,7 +100,8 @@ impl Output {
 pub fn scrub(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        let kept = matches!(&*text, "CARGO_HOME" | "RUSTUP_HOME" | "RUSTUP_TOOLCHAIN" | "CARGO");
+        // How rustup finds, or does not fetch, toolchains is the machine's affair.
+        let kept = matches!(&*text, "CARGO_HOME" | "CARGO") || text.starts_with("RUSTUP_");
         let cargo = ["CARGO", "RUST", "SCHEDCHECK_", "GITHUB_", "CI_NODE_", "SLURM_", "CLICOLOR"]
             .iter()
             .any(|p| text.starts_with(p));

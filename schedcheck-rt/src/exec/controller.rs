@@ -12,6 +12,7 @@ use super::heap::Heap;
 use super::image::Image;
 use super::intentions::pending_accesses;
 use super::outcome::{Divergence, Outcome, PanicReport};
+use super::outside::Met;
 use super::places::PlaceTable;
 use super::places::sites::SiteTable;
 use super::script::{Script, without_waking};
@@ -144,6 +145,8 @@ pub(crate) struct World {
     pub(crate) race_memory: RaceMemory,
     /// A facade uses memory for itself.
     pub(crate) unwatched: bool,
+    /// What executions met that is not under control.
+    pub(crate) met: Met,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -199,6 +202,7 @@ impl World {
             race: None,
             race_memory: RaceMemory::default(),
             unwatched: false,
+            met: Met::default(),
             in_user: false,
         }
     }
@@ -571,6 +575,7 @@ impl World {
         event.costly_alts = applied.costly_alts;
         event.previous_enabled = self.previous_enabled;
         event.forced = self.forced;
+        event.yields = matches!(op.kind, Kind::Yield | Kind::Sleep);
         event.accesses = applied.accesses;
         event.enabler = applied.enabler;
         event.before = applied.before;

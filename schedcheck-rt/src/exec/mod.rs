@@ -20,6 +20,7 @@ mod misuse;
 pub(crate) mod names;
 mod os_thread;
 pub mod outcome;
+pub(crate) mod outside;
 mod panics;
 mod passing;
 pub mod places;

@@ -10,12 +10,14 @@
 //! | `getrandom` | hash maps iterate in the same order in every process, and whatever else is random is the same |
 //! | `syscall` | threads that block in a futex block in the model; `getrandom` again |
 //! | `__tsan_atomic*` | atomic operations inside generic std code (`Arc`) that is compiled into user crates |
+//! | files, sockets, locks, … (`outside`) | the real ones, but noted |
 //! | other `__tsan_*` | plain memory accesses, for data races |
 
 mod alloc;
 mod clock;
 mod futex;
 mod memory;
+mod outside;
 mod random;
 mod refcount;
 
@@ -26,6 +28,7 @@ pub(crate) use random::mixed;
 /// the first execution.
 pub(crate) fn prepare() {
     clock::resolve();
+    outside::resolve();
     std::hint::black_box([
         alloc::malloc as *const (),
         clock::clock_gettime as *const (),

@@ -26,7 +26,7 @@ pub(super) unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, fl
 ///
 /// # Safety
 /// The buffer has that length.
-pub(super) unsafe fn drawn(buffer: *mut u8, length: usize) -> bool {
+unsafe fn drawn(buffer: *mut u8, length: usize) -> bool {
     if !is_exploring() {
         return false;
     }

@@ -25,6 +25,7 @@ mod marked;
 mod memory;
 mod names;
 mod nightly;
+mod outside;
 mod partition;
 mod popular;
 mod predictions;

@@ -1,0 +1,104 @@
+//! Random programs over the real facades: every reduction and every bound finds what all schedules show.
+//!
+//! The property tests of the search (`search/tests.rs`) draw programs for a toy model. Here the operations, what
+//! they depend on, and who enables whom, are those of the primitives that users call.
+
+mod program;
+#[path = "../support/mod.rs"]
+mod support;
+
+use program::{body, choose, describe, notes};
+use schedcheck_rt::exec::{Execution, Test};
+use schedcheck_rt::search::step::{Budget, End, Model, Trace};
+use schedcheck_rt::search::{Options, Reduction, Search};
+use std::collections::BTreeMap;
+use support::explore::by;
+use support::{alone, show};
+
+/// Programs with more schedules than that are not looked at.
+const MOST: u64 = 1_000;
+
+/// Every end that a search met, and the fewest preemptions that led there.
+type Ends = BTreeMap<String, u32>;
+
+/// `None` if it takes too many executions.
+fn ends(options: Options) -> Option<Ends> {
+    let mut execution = Execution::new(Test { body, should_panic: None }, 1_000);
+    let (mut search, mut trace, mut ends) = (Search::new(options), Trace::default(), Ends::new());
+    while let Some(order) = search.next() {
+        execution.run(order.plan, order.guide, &mut trace);
+        search.learn(&trace);
+        if trace.end != End::Stopped {
+            let preemptions = preemptions(&trace);
+            let fewest =
+                ends.entry(format!("{} {}", execution.outcome().word(), notes())).or_insert(preemptions);
+            *fewest = preemptions.min(*fewest);
+        }
+        if search.stats().executions > MOST {
+            return None;
+        }
+    }
+    assert_eq!(search.stats().diverged, 0, "{}", show(&trace));
+    Some(ends)
+}
+
+fn preemptions(trace: &Trace) -> u32 {
+    let switches = trace.events.windows(2).filter(|pair| pair[0].thread != pair[1].thread);
+    switches.filter(|pair| pair[1].previous_enabled).count() as u32
+}
+
+/// Says whether the program was small enough to be compared.
+fn compare(seed: u64, budget: u16) -> bool {
+    let _alone = alone();
+    choose(seed);
+    let budget = Budget { spurious: budget, timeouts: budget, weak_failures: budget };
+    let Some(truth) = ends(Options { reduction: Reduction::None, ..by("dfs", budget) }) else { return false };
+    for (reduction, orders) in [
+        (Reduction::Optimal, &["dfs", "bfs", "mdpor,pb", "rand:1", "rand:2"][..]),
+        (Reduction::Source, &["dfs", "mdpor,pb", "rand:3"]),
+    ] {
+        for order in orders {
+            let found = ends(Options { reduction, ..by(order, budget) }).expect("a reduction, not more");
+            let found: Vec<_> = found.keys().collect();
+            let told = || format!("program {seed}, {reduction:?} by {order}, {budget:?}: {}", describe(seed));
+            assert_eq!(found, truth.keys().collect::<Vec<_>>(), "{}", told());
+        }
+    }
+    // As the command does it: random runs, hunts and the levels of preemptions go along.
+    let mixed = Options { seed_runs: 20, seed_after: 3, seed_every: 3, hunts: 8, ..by("mdpor,pb", budget) };
+    let mixed = ends(Options { level_every: 4, level_after: 2, ..mixed }).expect("a reduction, not more");
+    assert_eq!(
+        mixed.keys().collect::<Vec<_>>(),
+        truth.keys().collect::<Vec<_>>(),
+        "mixed: {}",
+        describe(seed)
+    );
+    for bound in 0..3 {
+        let found =
+            ends(Options { bound: Some(bound), ..by("mdpor,pb", budget) }).expect("a bound, not more");
+        for (end, _) in truth.iter().filter(|(_, fewest)| **fewest <= bound) {
+            let told = || format!("program {seed}, bound {bound}, {budget:?}: {}", describe(seed));
+            assert!(found.contains_key(end), "{}: {end} in {found:?}", told());
+        }
+    }
+    true
+}
+
+/// `SCHEDCHECK_RANDOM=FROM..TO` compares other programs, and more.
+fn seeds() -> std::ops::Range<u64> {
+    let asked = std::env::var("SCHEDCHECK_RANDOM").ok();
+    let parse = |text: &str| text.parse().expect("SCHEDCHECK_RANDOM is FROM..TO");
+    asked.and_then(|text| text.split_once("..").map(|(from, to)| parse(from)..parse(to))).unwrap_or(0..25)
+}
+
+#[test]
+fn every_end_is_found_without_costly_alternatives() {
+    let compared = seeds().filter(|&seed| compare(seed, 0)).count();
+    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+}
+
+#[test]
+fn every_end_is_found_with_one_of_each_costly_alternative() {
+    let compared = seeds().filter(|&seed| compare(seed, 1)).count();
+    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+}
