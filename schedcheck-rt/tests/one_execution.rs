@@ -271,5 +271,53 @@ fn works_until_it_is_stopped() -> TestResult {
 fn nobody_works_for_ever_while_others_could_run() {
     let (trace, outcome) = run(works_until_it_is_stopped, &[]);
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
-    assert!((1_000..1_100).contains(&trace.events.len()), "one long turn: {}", trace.events.len());
+    assert!((1_000..2_100).contains(&trace.events.len()), "one long turn: {}", trace.events.len());
+}
+
+/// Two threads wait for a third by trying to take what they cannot get.
+fn waiters_that_wake_each_other() -> TestResult {
+    let shared = Arc::new((AtomicUsize::new(1), AtomicUsize::new(0)));
+    let [first, second, third] = [shared.clone(), shared.clone(), shared];
+    let waits = |lock: Arc<(AtomicUsize, AtomicUsize)>| {
+        move || {
+            while lock.0.swap(1, SeqCst) != 0 {}
+            lock.0.store(0, SeqCst);
+        }
+    };
+    let waiters = [thread::spawn(waits(first)), thread::spawn(waits(second))];
+    let frees = thread::spawn(move || third.0.store(0, SeqCst));
+    waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    frees.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn nobody_is_kept_from_running_by_others_who_wait() {
+    let (trace, outcome) = run(waiters_that_wake_each_other, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() < 2_500, "{}", trace.events.len());
+}
+
+/// The same with an exchange that fails, and so changes nothing.
+fn waiters_that_change_nothing() -> TestResult {
+    let shared = Arc::new(AtomicUsize::new(1));
+    let [first, second, third] = [shared.clone(), shared.clone(), shared];
+    let waits = |lock: Arc<AtomicUsize>| {
+        move || {
+            while lock.compare_exchange(0, 1, SeqCst, SeqCst).is_err() {}
+            lock.store(0, SeqCst);
+        }
+    };
+    let waiters = [thread::spawn(waits(first)), thread::spawn(waits(second))];
+    let frees = thread::spawn(move || third.store(0, SeqCst));
+    waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    frees.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn an_exchange_that_fails_lets_nobody_go_on() {
+    let (trace, outcome) = run(waiters_that_change_nothing, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() < 60, "{}", trace.events.len());
 }

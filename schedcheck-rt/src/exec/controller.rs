@@ -8,6 +8,7 @@
 use super::addresses::AddressTable;
 use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
+use super::fairness::PATIENCE;
 use super::heap::Heap;
 use super::image::Image;
 use super::intentions::pending_accesses;
@@ -32,9 +33,6 @@ use std::rc::Rc;
 
 /// Position of a thread in the current execution, by order of creation.
 pub(crate) type Slot = usize;
-
-/// Steps in a row after which a thread that could go on lets others have their turn, as if it had yielded.
-pub(super) const LONGEST_TURN: StepIndex = 1_000;
 
 /// What the running thread does after an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +91,10 @@ pub(crate) struct World {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) panics: Vec<PanicReport>,
     pub(crate) max_steps: u32,
-    /// The first of the steps that the running thread has done in a row.
-    pub(super) turn_began: StepIndex,
+    /// At this step it is time for others.
+    pub(super) fair_at: StepIndex,
+    /// The thread that is to have its turn then.
+    pub(super) overdue: Option<Slot>,
     pub(super) deltas: Vec<Delta>,
     pub(super) next_delta: usize,
     /// Before this step nothing but default behaviour is asked for.
@@ -172,7 +172,8 @@ impl World {
             outcome: None,
             panics: Vec::new(),
             max_steps,
-            turn_began: 0,
+            fair_at: PATIENCE,
+            overdue: None,
             deltas: Vec::new(),
             next_delta: 0,
             next_special: 0,
@@ -236,7 +237,7 @@ impl World {
         self.alt = Alt::DEFAULT;
         self.forced = false;
         self.previous_enabled = false;
-        self.turn_began = 0;
+        (self.fair_at, self.overdue) = (PATIENCE, None);
         self.find_next_special();
         self.begin_races();
     }
@@ -275,6 +276,7 @@ impl World {
             children: 0,
             channels: 0,
             draws: 0,
+            ran_until: self.trace.events.len() as StepIndex,
             sleeps_after_end: 0,
             name,
             carrier: None,
@@ -344,23 +346,16 @@ impl World {
     /// Chooses who goes on; false if the execution is over.
     pub(crate) fn decide(&mut self) -> bool {
         let step = self.trace.events.len() as StepIndex;
-        let (before, too_long) = (self.current, self.has_run_long(step));
-        let goes_on = self.choose(step, too_long);
-        if too_long || self.current != before {
-            self.turn_began = step;
-            self.find_next_special();
+        if self.is_time_for_others(step) {
+            self.look_for_others(step);
         }
+        let before = self.current;
+        let goes_on = self.choose(step);
+        self.note_end_of_turn(before, step);
         goes_on
     }
 
-    /// Whether the running thread has had so many steps in a row that others are to have their turn. Without that, a
-    /// thread that works until another one stops it would never be stopped, and no schedule of it would be fair.
-    #[inline]
-    pub(super) fn has_run_long(&self, step: StepIndex) -> bool {
-        step >= self.turn_began + LONGEST_TURN
-    }
-
-    fn choose(&mut self, step: StepIndex, too_long: bool) -> bool {
+    fn choose(&mut self, step: StepIndex) -> bool {
         if step >= self.max_steps {
             // SAFETY: as in `ask`.
             let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
@@ -373,7 +368,8 @@ impl World {
             return false;
         }
         // A thread that yields asks for others to go first: switching away is no preemption.
-        let yields = too_long || matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
+        let yields =
+            self.overdue.is_some() || matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
         self.previous_enabled = !yields && self.ready(self.current).enabled;
         self.forced = false;
         let planned = self.deltas.get(self.next_delta).filter(|delta| delta.step == step).copied();
@@ -414,14 +410,17 @@ impl World {
         true
     }
 
-    /// Default behaviour: the running thread goes on. If it blocks, ended or yields, the first
-    /// enabled thread does; after a yield, or a long turn, the search for it starts behind the yielding thread, so
+    /// Default behaviour: the running thread goes on, unless another one is overdue. If it blocks, ended or yields, the first
+    /// enabled thread does; after a yield the search for it starts behind the yielding thread, so
     /// that all get their turn. If none is enabled, a timed wait gives up, or a gated thread gets
     /// through.
     pub(super) fn default_turn(&self) -> Option<DefaultTurn> {
         let by_choice = |slot| DefaultTurn { slot, alt: Alt::DEFAULT, forced: false };
         if self.previous_enabled {
             return Some(by_choice(self.current));
+        }
+        if let Some(slot) = self.overdue {
+            return Some(by_choice(slot));
         }
         let count = self.threads.len();
         let first = if self.ready(self.current).enabled { self.current + 1 } else { 0 };
@@ -592,7 +591,10 @@ impl World {
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
         }
-        self.announce_change(step);
+        // Whether a CAS changes something will be known when it was done.
+        if !matches!(op.kind, Kind::CompareExchange | Kind::CompareExchangeWeak) {
+            self.announce_change(step);
+        }
         if let Some(misuse) = self.objects.misuse() {
             super::misuse::end(self, misuse);
         }
@@ -601,19 +603,6 @@ impl World {
             unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };
         }
         applied
-    }
-
-    /// Gates open when a step changes what their threads wait for.
-    #[inline]
-    fn announce_change(&mut self, step: StepIndex) {
-        if self.gated == 0 {
-            return;
-        }
-        for access in self.trace.events[step as usize].accesses {
-            if spin::changes(access.mode) {
-                self.open_gates(access.object, step);
-            }
-        }
     }
 
     /// Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
@@ -660,6 +649,8 @@ impl World {
         if before != expected {
             // Failing for no reason would look the same.
             event.costly_alts = BudgetKinds::NONE;
+        } else {
+            self.announce_change(self.trace.events.len() as StepIndex - 1);
         }
     }
 

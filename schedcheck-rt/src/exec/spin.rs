@@ -342,9 +342,22 @@ impl World {
         changed.map(|(_, step)| step)
     }
 
+    /// Gates open when a step changes what their threads wait for.
+    #[inline]
+    pub(super) fn announce_change(&mut self, step: StepIndex) {
+        if self.gated == 0 {
+            return;
+        }
+        for access in self.trace.events[step as usize].accesses {
+            if changes(access.mode) {
+                self.open_gates(access.object, step);
+            }
+        }
+    }
+
     /// Tells gated threads that `object` was changed by `step`.
     #[inline]
-    pub(crate) fn open_gates(&mut self, object: ObjectId, step: StepIndex) {
+    fn open_gates(&mut self, object: ObjectId, step: StepIndex) {
         if self.gated == 0 || object == ObjectId::NONE {
             return;
         }

@@ -5,7 +5,7 @@ use super::switch::{Carried, Exit};
 use super::thread_locals::Kept;
 use super::twins::Twin;
 use crate::model::Op;
-use crate::search::step::{ObjectId, ThreadId};
+use crate::search::step::{ObjectId, StepIndex, ThreadId};
 use rustc_hash::FxHashMap;
 
 /// What runs in a thread.
@@ -41,6 +41,8 @@ pub(crate) struct Thread {
     pub(crate) channels: usize,
     /// How often it has drawn random numbers.
     pub(crate) draws: u64,
+    /// The first step after its last turn.
+    pub(crate) ran_until: StepIndex,
     /// How often it slept after the test was done.
     pub(crate) sleeps_after_end: u32,
     /// Given by the user.
