@@ -155,7 +155,7 @@ fn bounded_search_reaches_every_class_within_the_bound() {
 fn bounded_search_agrees_with_all_schedules_one_by_one() {
     let mut compared = 0;
     for family in FAMILIES {
-        for seed in 0..60 {
+        for seed in 0..30 {
             let program = program(seed, family);
             for bound in 0..3 {
                 let Some(allowed) = classes_of_schedules(&program, Budget::NONE, bound, 1500) else {
@@ -170,7 +170,7 @@ fn bounded_search_agrees_with_all_schedules_one_by_one() {
             }
         }
     }
-    assert!(compared > 3000, "{compared}");
+    assert!(compared > 1500, "{compared}");
 }
 
 #[test]
