@@ -32,6 +32,9 @@ const ARGUMENTS: &[(&str, Kind, &str)] = &[
     ("max_executions", BUDGET, "1000"),
     ("max_steps", BUDGET, "500"),
     ("seed", Kind::Number { min: 0, max: u64::MAX }, "7"),
+    ("random_runs", COUNT, "0"),
+    ("hunts", COUNT, "0"),
+    ("levels", Kind::OneOf(&["on", "off"]), "\"off\""),
     ("spurious", COUNT, "0"),
     ("timeouts", COUNT, "0"),
     ("weak_cas", COUNT, "0"),
@@ -41,6 +44,8 @@ const ARGUMENTS: &[(&str, Kind, &str)] = &[
     ("focus", Kind::Names, "\"my_crate::queue\""),
     ("cooperative", Kind::OneOf(&["on", "off"]), "\"on\""),
     ("races", Kind::OneOf(&["on", "off"]), "\"off\""),
+    ("leaks", Kind::OneOf(&["on", "off"]), "\"on\""),
+    ("symmetry", Kind::OneOf(&["on", "off"]), "\"off\""),
     ("expect", Kind::OneOf(OUTCOMES), "\"deadlock\""),
 ];
 

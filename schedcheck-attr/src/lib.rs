@@ -44,6 +44,9 @@ use proc_macro::TokenStream;
 /// | `max_executions` | `1000` | budget of this test, in runs of its body |
 /// | `max_steps` | `500` | length of one execution before it counts as a livelock |
 /// | `seed` | `7` | for everything random |
+/// | `random_runs` | `0` | random executions that are mixed in, at most |
+/// | `hunts` | `0` | executions that are directed at what was predicted, at most |
+/// | `levels` | `"off"` | whether a bounded search goes along with an unbounded one |
 /// | `spurious` | `0` | spurious wake-ups that one execution may have |
 /// | `timeouts` | `0` | time-outs that may fire in one execution |
 /// | `weak_cas` | `0` | spurious failures of `compare_exchange_weak` in one execution |
@@ -53,6 +56,8 @@ use proc_macro::TokenStream;
 /// | `focus` | `"my_crate::queue"` | those outside of which nothing is preempted |
 /// | `cooperative` | `"on"` | threads are switched only at labels and where they block |
 /// | `races` | `"off"` | data-race detection on plain memory |
+/// | `leaks` | `"on"` | whether threads that outlive the test are a failure |
+/// | `symmetry` | `"off"` | whether threads that are declared interchangeable are treated so |
 /// | `expect` | `"deadlock"` | passes if found: `deadlock panic livelock data-race misuse crash leak` |
 ///
 /// ```

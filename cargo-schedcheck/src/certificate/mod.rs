@@ -23,6 +23,9 @@ const LARGEST: u64 = 256 << 20;
 /// Values are those of sequentially consistent executions.
 const MEMORY_MODEL: &str = "sequential consistency";
 
+/// How the engine says that a test met what is not under control.
+const CONDITION: &str = ", as long as what is not controlled does the same in each";
+
 /// A certificate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -127,6 +130,8 @@ enum Guarantee {
     AllSchedules,
     /// It passes in every schedule with at most so many preemptions.
     Bounded,
+    /// It passes in every one of those schedules, as long as what is listed as not controlled does the same in each.
+    Conditional,
     /// It passes in every schedule that the user wants to see: code is trusted, a scenario tells what happens.
     Restricted,
     /// It is to fail, and fails.
@@ -141,7 +146,15 @@ impl Guarantee {
     fn of(coverage: &str, bound: Option<u32>) -> Option<Self> {
         let plural = if bound == Some(1) { "" } else { "s" };
         let bounded = bound.map(|bound| format!("all schedules with at most {bound} preemption{plural}"));
-        match coverage.split_once(" (each with at most ") {
+        let parts = coverage.split_once(" (each with at most ");
+        let unconditional =
+            parts.and_then(|(schedules, limits)| Some((schedules.strip_suffix(CONDITION)?, limits)));
+        if let Some((schedules, limits)) = unconditional {
+            let strong = Self::of(&format!("{schedules} (each with at most {limits}"), bound)?;
+            let is_whole = matches!(strong, Self::AllSchedules | Self::Bounded);
+            return Some(if is_whole { Self::Conditional } else { strong });
+        }
+        match parts {
             Some(("all schedules", limits)) if bound.is_none() && are_usual(limits) => {
                 Some(Self::AllSchedules)
             }
@@ -306,6 +319,22 @@ mod tests {
             ("all schedules with at most 2 preemptions, and more", Some(2), Some(Guarantee::Restricted)),
             ("all schedules that the scenario allows", None, Some(Guarantee::Restricted)),
             ("all schedules", Some(2), Some(Guarantee::Restricted)),
+            (
+                "all schedules, as long as what is not controlled does the same in each",
+                None,
+                Some(Guarantee::Conditional),
+            ),
+            (
+                "all schedules with at most 2 preemptions, as long as what is not controlled does the same in each",
+                Some(2),
+                Some(Guarantee::Conditional),
+            ),
+            (
+                "all schedules, of threads that std starts, as long as what is not controlled does the same in each",
+                None,
+                Some(Guarantee::Restricted),
+            ),
+            ("some schedules, as long as what is not controlled does the same in each", None, None),
             ("some schedules", None, None),
             ("part 1/4 of all schedules", None, None),
         ];

@@ -37,8 +37,15 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode> {
         let part = certificate.partition.as_ref();
         let part = part.map_or_else(String::new, |part| format!(", part {part}"));
         writeln!(out, "{path} belongs to these sources ({}{part})", certificate.date)?;
+        let skipped = &certificate.build.skipped_crates;
+        if !skipped.is_empty() {
+            writeln!(out, "  not controlled: what these crates do: {}", skipped.join(", "))?;
+        }
         for test in &certificate.tests {
             writeln!(out, "  {}::{} {}: {}", test.package, test.target, test.name, test.guaranteed())?;
+            for thing in &test.uncontrolled {
+                writeln!(out, "    not controlled: {thing}")?;
+            }
         }
         tests += certificate.tests.len();
     }

@@ -94,7 +94,7 @@ pub struct RunArgs {
     pub from: FromArchive,
     #[command(flatten)]
     pub explore: ExploreOpts,
-    /// Remove the files of `schedcheck-regressions/` that no longer fail
+    /// Remove the files of `schedcheck-regressions/` that no longer fail, or no longer fit
     #[arg(long, help_heading = "Regressions", conflicts_with = "archive")]
     pub prune: bool,
     #[command(flatten)]

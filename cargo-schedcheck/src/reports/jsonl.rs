@@ -77,6 +77,9 @@ enum Body<'a> {
         outcome: &'a str,
         message: &'a str,
         executions: u64,
+        /// Runs of the body that repeated a schedule.
+        #[serde(skip_serializing_if = "is_zero")]
+        repeats: u64,
         traces: u64,
         complete: bool,
         bound_done: Option<u32>,
@@ -94,6 +97,8 @@ enum Body<'a> {
         accesses: &'a [RacyAccess],
         #[serde(skip_serializing_if = "Option::is_none")]
         remedy: Option<&'a str>,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        uncontrolled: &'a [String],
         #[serde(skip_serializing_if = "<[_]>::is_empty")]
         notes: &'a [String],
     },
@@ -178,6 +183,7 @@ impl<W: Write> Sink for JsonLines<W> {
                     outcome: result.finished.outcome.name(),
                     message: &result.finished.message,
                     executions: result.finished.executions,
+                    repeats: result.finished.repeats,
                     traces: result.finished.traces,
                     complete: result.finished.complete,
                     bound_done: result.finished.bound_done,
@@ -192,6 +198,7 @@ impl<W: Write> Sink for JsonLines<W> {
                     trace_set: &result.finished.trace_set,
                     accesses: &result.finished.accesses,
                     remedy: result.finished.remedy.as_deref(),
+                    uncontrolled: &result.finished.uncontrolled,
                     notes: &result.finished.notes,
                 }
             }
@@ -220,6 +227,11 @@ impl<W: Write> Sink for JsonLines<W> {
         };
         self.write(body)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl<W: Write> JsonLines<W> {

@@ -187,7 +187,7 @@ pub fn attend(
         if finished.outcome == Outcome::Crash && finished.output.is_empty() {
             finished.output = remains.stderr;
         }
-        let pending = if finished.complete { 0 } else { last.pending };
+        let pending = if finished.complete { 0 } else { finished.pending.unwrap_or(last.pending) };
         return Ok(Verdict::Finished { finished, pending, killed: false });
     }
     if let Ending::Interrupted = remains.ending {

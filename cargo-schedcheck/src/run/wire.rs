@@ -193,6 +193,9 @@ pub struct Finished {
     pub message: String,
     #[serde(default)]
     pub executions: u64,
+    /// Other runs of the test body, of schedules that had been executed before: to see that they do the same.
+    #[serde(default)]
+    pub repeats: u64,
     #[serde(default)]
     pub traces: u64,
     #[serde(default)]
@@ -213,6 +216,9 @@ pub struct Finished {
     pub thread: Option<usize>,
     #[serde(default)]
     pub elapsed_ms: u64,
+    /// Schedules that are known and were not executed.
+    #[serde(default)]
+    pub pending: Option<u64>,
     #[serde(default)]
     pub peak_pending: u64,
     #[serde(default)]
@@ -285,7 +291,8 @@ impl Finished {
             }
         }
         let below = format!(" at {root}/");
-        for call in self.accesses.iter_mut().flat_map(|access| &mut access.stack) {
+        let calls = self.accesses.iter_mut().flat_map(|access| &mut access.stack);
+        for call in calls.chain(&mut self.uncontrolled) {
             *call = call.replace(&below, " at ");
         }
     }
@@ -296,6 +303,7 @@ impl Finished {
             outcome,
             message,
             executions: last.executions,
+            repeats: 0,
             traces: last.traces,
             complete: false,
             bound_done: last.bound_done,
@@ -305,6 +313,7 @@ impl Finished {
             location: None,
             thread: None,
             elapsed_ms: last.elapsed_ms,
+            pending: Some(last.pending),
             peak_pending: last.peak_pending,
             peak_bytes: last.peak_bytes,
             lost_wakeup: false,

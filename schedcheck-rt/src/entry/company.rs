@@ -1,6 +1,7 @@
 //! A search that is shared with others: processes of its own, parts of it on other machines, and this process
 //! itself another day.
 
+use super::again::Again;
 use super::checkpoint::{Checkpoint, Part, Refusal, program, write_whole};
 use super::crew::{Crew, Return, Started, Worker};
 use super::explore::Run;
@@ -47,6 +48,8 @@ pub(super) struct Company {
     known: Option<Known>,
     /// Executions that others have done.
     pub(super) brought: u64,
+    /// Repetitions among the runs of others.
+    pub(super) brought_repeats: u64,
     workers_file: Option<String>,
     allowed: usize,
     looked: Instant,
@@ -65,6 +68,8 @@ pub(super) struct Company {
     /// The part of the search that this process does, and the whole as it was dealt out.
     part: Option<(Part, Checkpoint)>,
     wanted_part: Option<Part>,
+    /// The search was over before it was dealt out.
+    nothing_dealt: bool,
     resume: Option<String>,
     went_on: bool,
 }
@@ -81,6 +86,7 @@ impl Company {
             worker: None,
             known: None,
             brought: 0,
+            brought_repeats: 0,
             // A limited number of executions is to be the same ones every time.
             workers_file: request.workers.clone().filter(|_| settings.max_executions.is_none()),
             allowed: 1,
@@ -96,6 +102,7 @@ impl Company {
             complained: false,
             part: None,
             wanted_part: request.part.as_deref().and_then(Part::parse),
+            nothing_dealt: false,
             resume: request.resume.clone(),
             went_on: false,
         }
@@ -153,6 +160,10 @@ impl Company {
     /// What a statement about the search means if this process has only a part of it.
     pub(super) fn part_of(&self, coverage: String) -> String {
         match &self.part {
+            Some((part, _)) if self.nothing_dealt => format!(
+                "part {} of {} of the search: all of it was executed before there were parts",
+                part.index, part.count
+            ),
             Some((part, _)) => format!("part {} of {} of the search", part.index, part.count),
             None => coverage,
         }
@@ -219,6 +230,7 @@ impl Run<'_> {
         let mut out = Writer::default();
         names::write(&self.execution, known.objects, &mut out);
         out.block(&self.search.give_back());
+        out.number(self.execution.runs() - self.executions);
         let worker = self.company.worker.as_mut().expect("it works for another process");
         worker.end(&Return::Share(out.into_bytes()))
     }
@@ -286,6 +298,8 @@ impl Run<'_> {
             if wanted == 0 {
                 return;
             }
+            // Before it is copied: finding the places takes a while.
+            self.execution.uncontrolled().for_each(drop);
             let share = self.search.give(wanted);
             match self.company.crew.start(share) {
                 Started::Here => {}
@@ -293,6 +307,8 @@ impl Run<'_> {
                     self.words.mute = true;
                     self.record = worker.record.take();
                     self.executions = 0;
+                    self.execution.forget_runs();
+                    self.again = Again::default();
                     self.company.brought = 0;
                     self.company.known = Some(self.execution.known());
                     self.company.worker = Some(worker);
@@ -340,7 +356,9 @@ impl Run<'_> {
     fn take_in(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
         let mut from = Reader::new(bytes);
         let names = names::read(&mut self.execution, &mut from)?;
-        self.search.take_back(from.block()?, &names)
+        self.search.take_back(from.block()?, &names)?;
+        self.company.brought_repeats += from.long()?;
+        Ok(())
     }
 
     /// Executes what another process failed in: this one has the last word.
@@ -373,12 +391,16 @@ impl Run<'_> {
             return back.map_or(Go::On, |(member, back)| self.receive(&member.share, back, trace));
         }
         if self.company.wanted_part.is_some() && self.company.part.is_none() {
-            // Too little to be dealt out: the first part has all of it, the others have nothing.
+            // Nothing was left to be dealt out.
             self.deal_out();
+            self.company.nothing_dealt = true;
             return Go::On;
         }
         if let Some(number) = self.search.spilled() {
             return self.bring_in(number);
+        }
+        if let Some(finished) = self.is_first_another() {
+            return Go::End(Some(Box::new(finished)));
         }
         let is_whole = self.company.part.is_none();
         if self.company.went_on || !is_whole || self.started.elapsed() >= ALONE {

@@ -1,5 +1,6 @@
 //! The loop between search and execution.
 
+use super::again::Again;
 use super::checkpoint::Refusal;
 use super::company::{Company, Go};
 use super::crash::{self, LastWords};
@@ -63,6 +64,7 @@ pub(super) struct Run<'a> {
     /// A schedule failed, and what had been predicted of it.
     pub(super) failed_at: Option<Option<usize>>,
     route: Option<Rc<RefCell<Route>>>,
+    pub(super) again: Again,
     pub(super) scenario: Scenario,
 }
 
@@ -146,6 +148,7 @@ impl<'a> Run<'a> {
             told_count: 0,
             failed_at: None,
             route,
+            again: Again::default(),
             scenario: Scenario::default(),
         })
     }
@@ -191,6 +194,11 @@ impl<'a> Run<'a> {
                     }
                     if let Some(step) = self.search.learn(&trace).differs_at {
                         return Some(self.differs(&trace, step));
+                    }
+                    if trace.end == End::Passed
+                        && let Some(finished) = self.is_another(&trace)
+                    {
+                        return Some(finished);
                     }
                 }
             }
@@ -259,15 +267,17 @@ impl<'a> Run<'a> {
         self.channel.send(event);
     }
 
-    fn figures(&self, complete: bool) -> Figures {
+    pub(super) fn figures(&self, complete: bool) -> Figures {
         let stats = self.search.stats();
         Figures {
             executions: self.executions + self.company.brought,
+            repeats: self.execution.runs() - self.executions + self.company.brought_repeats,
             traces: stats.traces,
             complete,
             bound: self.settings.bound,
             bound_done: stats.bound_done,
             elapsed: self.started.elapsed(),
+            pending: stats.pending as u64,
             peak_pending: stats.peak_pending as u64,
             peak_bytes: stats.peak_bytes as u64,
             coverage: self.company.part_of(self.settings.coverage(
@@ -278,6 +288,7 @@ impl<'a> Run<'a> {
             )),
             trace_set: self.search.trace_set(),
             carried_over: false,
+            uncontrolled: self.execution.uncontrolled().map(|(_, text)| text.to_owned()).collect(),
             notes: self.sequence_note().into_iter().collect(),
         }
     }
@@ -351,13 +362,15 @@ impl<'a> Run<'a> {
         trace: &mut Trace,
         figures: &Figures,
     ) -> Option<Object> {
-        let execution = &mut self.execution;
+        let (execution, brought) = (&mut self.execution, self.company.brought_repeats);
         execution.run(plan, None, trace);
         let fingerprint = execution.view().fingerprint;
         let ((), output) = self.channel.captured(|| execution.run(plan, None, trace));
         let again = execution.outcome().clone();
+        // The two above, and perhaps others before them.
+        let figures = Figures { repeats: execution.runs() - self.executions + brought, ..figures.clone() };
         (again.word() == first.word() && execution.view().fingerprint == fingerprint)
-            .then(|| report::finished(execution, &again, figures, &output))
+            .then(|| report::finished(execution, &again, &figures, &output))
     }
 
     /// The verdict on an execution that passed, but not as its plan and an earlier execution of the
@@ -469,7 +482,8 @@ impl Settings {
         if execution.spin_bound_reached() {
             limits.push("a few rounds of loops that count them and wait".to_owned());
         }
-        let scope = scenario.restriction() + &self.scope(execution);
+        let condition = if schedules.starts_with("all ") { execution.condition() } else { "" };
+        let scope = scenario.restriction() + &self.scope(execution) + condition;
         let unknown = execution.unknown_paths().iter();
         let unknown: String = unknown.map(|path| format!("; no function is called `{path}`")).collect();
         format!("{schedules}{scope} (each with at most {}){unknown}", limits.join(", "))

@@ -4,6 +4,7 @@
 //! output, and is gone. The loop between search and execution is [`explore`].
 
 mod addresses;
+mod again;
 mod checkpoint;
 mod company;
 mod crash;

@@ -9,6 +9,12 @@ use crate::search::step::{ObjectId, ThreadId};
 /// Writes the names of all threads, and of the objects from number `first` on.
 pub(super) fn write(execution: &Execution, first: u32, out: &mut Writer) {
     out.number(execution.omissions());
+    let uncontrolled = execution.uncontrolled();
+    out.count(uncontrolled.len());
+    for (kind, text) in uncontrolled {
+        out.number(kind);
+        out.block(text.as_bytes());
+    }
     out.count(execution.parents().len());
     for (parent, nth) in execution.parents() {
         out.number(parent.0);
@@ -27,6 +33,10 @@ pub(super) fn write(execution: &Execution, first: u32, out: &mut Writer) {
 /// Reads names that another process gave, and what the objects are called here.
 pub(super) fn read(execution: &mut Execution, from: &mut Reader<'_>) -> Result<Renaming, Damaged> {
     execution.add_omissions(from.number()?);
+    for _ in 0..from.count()? {
+        let kind = from.number()?;
+        execution.add_uncontrolled(kind, std::str::from_utf8(from.block()?).map_err(|_| Damaged)?);
+    }
     for number in 0..from.count()? {
         let (parent, nth) = (ThreadId(from.number()?), from.number()?);
         if usize::from(execution.number_thread(parent, nth).0) != number {

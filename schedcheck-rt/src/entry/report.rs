@@ -11,11 +11,15 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {
     pub(super) executions: u64,
+    /// Other runs of the test body: of schedules that had been executed before.
+    pub(super) repeats: u64,
     pub(super) traces: u64,
     pub(super) complete: bool,
     pub(super) bound: Option<u32>,
     pub(super) bound_done: Option<u32>,
     pub(super) elapsed: Duration,
+    /// Schedules that are known and were not executed.
+    pub(super) pending: u64,
     pub(super) peak_pending: u64,
     pub(super) peak_bytes: u64,
     pub(super) coverage: String,
@@ -23,6 +27,8 @@ pub(super) struct Figures {
     pub(super) trace_set: u64,
     /// A replay of a schedule whose steps are not where they were.
     pub(super) carried_over: bool,
+    /// What was met and is not under control.
+    pub(super) uncontrolled: Vec<String>,
     /// Remarks for people.
     pub(super) notes: Vec<String>,
 }
@@ -31,15 +37,18 @@ impl Figures {
     fn write(&self, event: Object) -> Object {
         event
             .number("executions", self.executions)
+            .number("repeats", self.repeats)
             .number("traces", self.traces)
             .flag("complete", self.complete)
             .number("bound", self.bound.map(u64::from))
             .number("bound_done", self.bound_done.map(u64::from))
             .number("elapsed_ms", self.elapsed.as_millis() as u64)
+            .number("pending", self.pending)
             .number("peak_pending", self.peak_pending)
             .number("peak_bytes", self.peak_bytes)
             .text("coverage", &self.coverage)
             .text("trace_set", &format!("{:016x}", self.trace_set))
+            .raw("uncontrolled", &json::array(self.uncontrolled.iter().map(|thing| json::text(thing))))
             .raw("notes", &json::array(self.notes.iter().map(|note| json::text(note))))
     }
 }

@@ -12,6 +12,7 @@ use super::heap::Heap;
 use super::image::Image;
 use super::intentions::pending_accesses;
 use super::outcome::{Divergence, Outcome, PanicReport};
+use super::outside::Met;
 use super::places::PlaceTable;
 use super::places::sites::SiteTable;
 use super::script::{Script, without_waking};
@@ -139,6 +140,8 @@ pub(crate) struct World {
     pub(crate) race_memory: RaceMemory,
     /// A facade uses memory for itself.
     pub(crate) unwatched: bool,
+    /// What executions met that is not under control.
+    pub(crate) met: Met,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
     pub(crate) in_user: bool,
 }
@@ -193,6 +196,7 @@ impl World {
             race: None,
             race_memory: RaceMemory::default(),
             unwatched: false,
+            met: Met::default(),
             in_user: false,
         }
     }
@@ -263,6 +267,7 @@ impl World {
             ended: false,
             children: 0,
             channels: 0,
+            draws: 0,
             sleeps_after_end: 0,
             name,
             carrier: None,

@@ -52,6 +52,8 @@ pub struct Execution {
     keep_views: bool,
     /// Threads that outlive the test are a failure.
     leaks: bool,
+    /// How often the body was run.
+    runs: u64,
 }
 
 impl std::fmt::Debug for Execution {
@@ -71,6 +73,7 @@ impl Execution {
             system_thread: None,
             keep_views: false,
             leaks: false,
+            runs: 0,
         }
     }
 
@@ -157,6 +160,23 @@ impl Execution {
         self.leaks = true;
     }
 
+    /// How often the test body was run, for whatever reason.
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Somebody else was here before: counts from now on.
+    pub(crate) fn forget_runs(&mut self) {
+        self.runs = 0;
+    }
+
+    /// Executes `plan` and keeps the view, whatever the end.
+    pub(crate) fn run_with_view(&mut self, plan: &Plan, trace: &mut Trace) {
+        let before = std::mem::replace(&mut self.keep_views, true);
+        self.run(plan, None, trace);
+        self.keep_views = before;
+    }
+
     /// How the last execution ended.
     pub fn outcome(&self) -> &Outcome {
         self.world.outcome.as_ref().unwrap_or(&Outcome::Passed)
@@ -204,6 +224,7 @@ impl Execution {
     }
 
     fn execute(&mut self) {
+        self.runs += 1;
         let returned: Rc<Cell<Option<Option<TestResult>>>> = Rc::default();
         let (slot, body) = (Rc::clone(&returned), self.test.body);
         self.world.add_thread(

@@ -73,6 +73,15 @@ pub(crate) struct Needed {
     pub(crate) instead: Option<(ThreadId, Kind, Site)>,
 }
 
+/// One step, to compare others with: who did what, and where. Objects and values are left out: they may be addresses of
+/// memory that others manage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Done {
+    choice: Choice,
+    kind: Kind,
+    site: Site,
+}
+
 /// A whole execution, for reports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
@@ -146,6 +155,33 @@ impl Execution {
             }
             _ => "the end of the schedule".to_owned(),
         }
+    }
+
+    /// Appends what the last execution, of which `trace` is the trace, did.
+    pub(crate) fn steps_done(&self, trace: &Trace, into: &mut Vec<Done>) {
+        let steps = trace.events.iter().zip(&self.world().notes);
+        into.extend(steps.map(|(event, note)| Done {
+            choice: event.choice(),
+            kind: note.kind,
+            site: note.site,
+        }));
+    }
+
+    /// A step in a few words; nothing: the end.
+    pub(crate) fn describe_done(&self, step: Option<&Done>) -> String {
+        match step {
+            Some(Done { choice, kind, site }) => {
+                format!("thread {}: {} at {site}", self.world().names.path(choice.thread), kind.name())
+            }
+            None => "the end of the schedule".to_owned(),
+        }
+    }
+
+    /// Only the first steps of the last execution are to be shown.
+    pub(crate) fn cut_view(&mut self, steps: usize) {
+        self.view.steps.truncate(steps);
+        self.view.deltas.retain(|delta| (delta.delta.step as usize) < steps);
+        self.view.blocked.clear();
     }
 
     /// The path of a thread.

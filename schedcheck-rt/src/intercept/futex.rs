@@ -1,7 +1,9 @@
-//! `syscall`: futexes inside an execution are the model's.
+//! `syscall`: futexes inside an execution are the model's, and random numbers those of [`super::random`].
 
+use super::random::getrandom;
 use crate::exec::active;
-use std::ffi::c_long;
+use crate::exec::outside::Kind;
+use std::ffi::{c_long, c_void};
 
 /// `syscall`. Variadic in C; all its arguments travel in registers as these do.
 ///
@@ -17,12 +19,20 @@ pub(super) unsafe extern "C" fn syscall(
     e: usize,
     f: usize,
 ) -> c_long {
-    if number == libc::SYS_futex
-        && let Some(active) = active()
+    if number == libc::SYS_getrandom {
+        // SAFETY: the caller's promise.
+        return unsafe { getrandom(a as *mut c_void, b, c as u32) as c_long };
+    }
+    if let Some(active) = active()
         && active.in_user()
-        && let Some(answer) = active.futex(a, b as i32, c as u32, d)
     {
-        return with_errno(answer);
+        if number != libc::SYS_futex {
+            active.meets(Kind::SystemCalls, c"syscall");
+        } else if let Some(answer) = active.futex(a, b as i32, c as u32, d) {
+            return with_errno(answer);
+        } else {
+            active.meets(Kind::Futexes, c"syscall");
+        }
     }
     // SAFETY: the caller's promise.
     unsafe { real_syscall(number, [a, b, c, d, e, f]) }

@@ -7,6 +7,7 @@
 //! is not taken for a race.
 
 use crate::exec::active;
+use crate::exec::outside::Kind;
 use crate::races::Touch;
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
@@ -21,6 +22,9 @@ fn access(address: usize, size: usize, touch: Touch, caller: usize) {
 #[inline]
 fn glance(address: usize, size: usize, caller: usize) {
     if let Some(active) = active() {
+        if active.in_user() {
+            active.meets(Kind::VolatileReads, c"read_volatile");
+        }
         active.glance(address, size, caller);
     }
 }

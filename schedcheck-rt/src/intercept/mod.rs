@@ -7,24 +7,28 @@
 //! |---|---|
 //! | `malloc` and its family | a heap that starts afresh in every execution, at the same addresses |
 //! | `clock_gettime` | `Instant` and `SystemTime` read virtual time |
-//! | `getrandom` | hash maps iterate in the same order in every process |
-//! | `syscall` | threads that block in a futex block in the model |
+//! | `getrandom` | hash maps iterate in the same order in every process, and whatever else is random is the same |
+//! | `syscall` | threads that block in a futex block in the model; `getrandom` again |
 //! | `__tsan_atomic*` | atomic operations inside generic std code (`Arc`) that is compiled into user crates |
+//! | files, sockets, locks, … (`outside`) | the real ones, but noted |
 //! | other `__tsan_*` | plain memory accesses, for data races |
 
 mod alloc;
 mod clock;
 mod futex;
 mod memory;
+mod outside;
 mod random;
 mod refcount;
 
 pub(crate) use futex::real_syscall;
+pub(crate) use random::mixed;
 
 /// Makes sure the linker keeps every symbol of this folder, and resolves the real ones before
 /// the first execution.
 pub(crate) fn prepare() {
     clock::resolve();
+    outside::resolve();
     std::hint::black_box([
         alloc::malloc as *const (),
         clock::clock_gettime as *const (),
