@@ -16,7 +16,7 @@ use support::explore::by;
 use support::{alone, show};
 
 /// Programs with more schedules than that are not looked at.
-const MOST: u64 = 6_000;
+const MOST: u64 = 1_000;
 
 /// Every end that a search met, and the fewest preemptions that led there.
 type Ends = BTreeMap<String, u32>;
@@ -88,13 +88,13 @@ fn compare(seed: u64, budget: u16) -> bool {
 fn seeds() -> std::ops::Range<u64> {
     let asked = std::env::var("SCHEDCHECK_RANDOM").ok();
     let parse = |text: &str| text.parse().expect("SCHEDCHECK_RANDOM is FROM..TO");
-    asked.and_then(|text| text.split_once("..").map(|(from, to)| parse(from)..parse(to))).unwrap_or(0..60)
+    asked.and_then(|text| text.split_once("..").map(|(from, to)| parse(from)..parse(to))).unwrap_or(0..25)
 }
 
 #[test]
 fn every_end_is_found_without_costly_alternatives() {
     let compared = seeds().filter(|&seed| compare(seed, 0)).count();
-    assert!(3 * compared > seeds().count(), "many programs are small enough, not {compared}");
+    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
 }
 
 #[test]
