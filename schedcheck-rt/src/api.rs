@@ -111,6 +111,15 @@ pub fn label(name: &str) {
 
 /// What [`yield_read`] and [`yield_write`] are about: memory, or something that has a name only, such
 /// as a file.
+///
+/// ```
+/// use schedcheck_rt::{Variable, yield_write};
+///
+/// let mut screen = [0_u8; 4];
+/// yield_write("draw", Variable::at(&screen)); // a foreign library is going to draw there
+/// screen.fill(1);
+/// yield_write("save", Variable::named("screen.png"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
     #[cfg_attr(not(feature = "engine"), expect(dead_code, reason = "nobody looks at it in a plain run"))]
@@ -164,6 +173,16 @@ pub fn yield_read(name: &str, variable: Variable) {
 }
 
 /// A [`label`] before the code writes such a thing; see [`yield_read`].
+///
+/// ```
+/// use schedcheck_rt::{Variable, yield_write};
+///
+/// fn log(line: &str) {
+///     yield_write("log", Variable::named("standard output"));
+///     println!("{line}");
+/// }
+/// # log("");
+/// ```
 #[track_caller]
 #[cfg_attr(feature = "engine", inline(never))]
 #[cfg_attr(not(feature = "engine"), inline(always))]

@@ -1,4 +1,5 @@
 //! Runtime of `cargo schedcheck`.
+#![deny(missing_docs)]
 #[cfg(feature = "attribute")]
 pub use schedcheck_attr::schedcheck;
 

@@ -411,12 +411,12 @@ fn loops_that_wait() {
 }
 
 /// Compares with a search that leaves nothing out.
-fn agree_with_all(name: &str, body: fn() -> TestResult) {
-    let all = Options { reduction: Reduction::None, ..by("dfs", Budget::NONE) };
+fn agree_with_all(name: &str, body: fn() -> TestResult, budget: Budget) {
+    let all = Options { reduction: Reduction::None, ..by("dfs", budget) };
     let truth = explore(body, all).results;
     for order in ORDERS {
         for reduction in [Reduction::Optimal, Reduction::Source] {
-            let found = explore(body, Options { reduction, ..by(order, Budget::NONE) });
+            let found = explore(body, Options { reduction, ..by(order, budget) });
             assert_eq!(found.results, truth, "{name} by {order}, {reduction:?}: {found:?}");
             assert_eq!(found.stats.diverged, 0, "{name} by {order}, {reduction:?}");
         }
@@ -435,7 +435,7 @@ fn what_is_blocked_when_a_time_out_is_forced_could_have_come_first() {
         }
         guard.push(me);
     }
-    agree_with_all("one waits with the lock", || {
+    let one = || {
         let lock = Mutex::new(Vec::new());
         thread::scope(|scope| {
             scope.spawn(|| patient(&lock, 1, 2));
@@ -443,8 +443,9 @@ fn what_is_blocked_when_a_time_out_is_forced_could_have_come_first() {
         });
         report(lock.into_inner().unwrap());
         Ok(())
-    });
-    agree_with_all("readers and a writer", || {
+    };
+    agree_with_all("one waits with the lock", one, Budget::NONE);
+    let readers = || {
         let lock = RwLock::new(0);
         let seen = Mutex::new(Vec::new());
         thread::scope(|scope| {
@@ -462,8 +463,9 @@ fn what_is_blocked_when_a_time_out_is_forced_could_have_come_first() {
         seen.sort_unstable();
         report(seen);
         Ok(())
-    });
-    agree_with_all("a receiver that comes too late", || {
+    };
+    agree_with_all("readers and a writer", readers, Budget::NONE);
+    let late = || {
         let (sender, receiver) = channel();
         let receiver = Mutex::new(receiver);
         let got = AtomicUsize::new(0);
@@ -483,5 +485,34 @@ fn what_is_blocked_when_a_time_out_is_forced_could_have_come_first() {
         });
         report(got.into_inner());
         Ok(())
-    });
+    };
+    agree_with_all("a receiver that comes too late", late, Budget::NONE);
+}
+
+/// Where a wait ends by its time-out because nothing else can happen, it could have ended without a cause.
+#[test]
+fn a_wait_with_a_time_out_is_also_woken_without_a_cause() {
+    use std::time::Duration;
+    const MOMENT: Duration = Duration::from_millis(1);
+    let waits = || {
+        let (lock, changed) = (Mutex::new(()), Condvar::new());
+        let (guard, waited) = changed.wait_timeout(lock.lock().unwrap(), MOMENT).unwrap();
+        drop(guard);
+        report(waited.timed_out());
+        Ok(())
+    };
+    let parks = || {
+        let flag = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::park_timeout(MOMENT);
+                report(flag.load(SeqCst));
+            });
+            flag.store(true, SeqCst);
+        });
+        Ok(())
+    };
+    let budget = Budget { spurious: 1, ..Budget::NONE };
+    agree_with_all("a condition variable", waits, budget);
+    agree_with_all("a parked thread", parks, budget);
 }

@@ -54,13 +54,12 @@ impl Instrument {
         }
     }
 
-    /// The compiler flags. The passes are those of ThreadSanitizer; the functions they call are the engine's.
+    /// The compiler flags; [`calls`] has more. The passes are those of ThreadSanitizer; the functions they call are the engine's.
     fn rustc_flags(self) -> &'static [&'static str] {
         const ATOMICS: &[&str] = &[
             "-Zsanitizer=thread",
             "-Zexternal-clangrt",
             "-Cunsafe-allow-abi-mismatch=sanitizer",
-            "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
             "-Cllvm-args=-tsan-instrument-memory-accesses=0",
             "-Cllvm-args=-tsan-instrument-memintrinsics=0",
         ];
@@ -68,7 +67,6 @@ impl Instrument {
             "-Zsanitizer=thread",
             "-Zexternal-clangrt",
             "-Cunsafe-allow-abi-mismatch=sanitizer",
-            "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
             "-Cllvm-args=-tsan-distinguish-volatile=1",
         ];
         match self {
@@ -149,13 +147,42 @@ fn swap(command: &mut Command, manifest: &Manifest, test: bool) {
 }
 
 fn instrument(command: &mut Command, mode: Instrument, args: &[String]) {
-    // Call stacks of the real std and of the engine are walked by frame pointers.
-    command.arg("-Cforce-frame-pointers=yes");
     command.env("RUSTC_BOOTSTRAP", "1").args(mode.rustc_flags());
-    // Plain accesses have no other name than their line.
-    if mode == Instrument::Memory && !args.iter().any(|arg| arg.contains("debuginfo=")) {
-        command.args(["-Cdebuginfo=line-tables-only", "-Cstrip=none"]);
+    command.args(calls(args));
+}
+
+/// Flags by which every function is seen on call stacks: names that a user gives (`--trust`, `--focus`, `--method`)
+/// are looked up there, and accesses are shown with the functions they stand in.
+fn calls(args: &[String]) -> Vec<&'static str> {
+    let last = |name: &str| {
+        args.iter().rev().find_map(|arg| arg.strip_prefix("-C").unwrap_or(arg).strip_prefix(name))
+    };
+    // Call stacks of the real std and of the engine are walked by frame pointers.
+    let mut flags = vec!["-Cforce-frame-pointers=yes"];
+    // What was inlined is known from debug information; line tables alone have no paths of functions.
+    if !matches!(last("debuginfo="), Some("1" | "2" | "limited" | "full")) {
+        flags.push("-Cdebuginfo=limited");
     }
+    flags.push("-Cstrip=none");
+    if last("split-debuginfo=").is_some() {
+        flags.push("-Csplit-debuginfo=off");
+    }
+    let optimised =
+        last("opt-level=").is_some_and(|level| level != "0") || args.iter().any(|arg| arg == "-O");
+    if optimised {
+        flags.extend([
+            // A call at the end of a function is no jump, because the function tells that it ends: it stays on the stack.
+            "-Cllvm-args=-tsan-handle-cxx-exceptions=0",
+            // The same call in two functions stays two calls.
+            "-Cllvm-args=-simplifycfg-sink-common=0",
+            "-Cllvm-args=-simplifycfg-hoist-common=0",
+            "-Cllvm-args=-enable-tail-merge=0",
+            "-Zmerge-functions=disabled",
+        ]);
+    } else {
+        flags.push("-Cllvm-args=-tsan-instrument-func-entry-exit=0");
+    }
+    flags
 }
 
 /// The arguments as text, with the files behind `@file` arguments read in (cargo uses them for very long lines).

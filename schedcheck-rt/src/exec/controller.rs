@@ -267,6 +267,7 @@ impl World {
             ended: false,
             children: 0,
             channels: 0,
+            draws: 0,
             sleeps_after_end: 0,
             name,
             carrier: None,
@@ -550,6 +551,7 @@ impl World {
         event.costly_alts = applied.costly_alts;
         event.previous_enabled = self.previous_enabled;
         event.forced = self.forced;
+        event.yields = matches!(op.kind, Kind::Yield | Kind::Sleep);
         event.accesses = applied.accesses;
         event.enabler = applied.enabler;
         event.before = applied.before;

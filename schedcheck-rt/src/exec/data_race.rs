@@ -8,8 +8,8 @@ use super::Active;
 use super::call_stack::{Call, calls_of_user};
 use super::controller::World;
 use super::outcome::{DataRace, RacyAccess, place};
+use super::remedy::remedy;
 use super::view::thread_name;
-use crate::model::Kind;
 use crate::races::{Atomic, Order, Race, Side, Touch};
 use crate::search::step::ObjectId;
 use std::backtrace::Backtrace;
@@ -229,49 +229,4 @@ fn message(world: &World, race: &Race) -> String {
             does(&race.later)
         ),
     }
-}
-
-/// An atomic through which the two threads did communicate, too weakly; or what there is in general.
-fn remedy(world: &World, race: &Race) -> String {
-    if race.earlier.touch == Touch::Free && race.earlier.thread == race.later.thread {
-        return "a thread must not use memory that it has freed".to_owned();
-    }
-    weak_link(world, race).unwrap_or_else(|| {
-        "a lock that both threads hold, a message, a join, or an atomic that one thread stores with \
-         Ordering::Release and the other loads with Ordering::Acquire would order them"
-            .to_owned()
-    })
-}
-
-/// The first value that flowed from one thread to the other between the accesses.
-fn weak_link(world: &World, race: &Race) -> Option<String> {
-    let races = world.races.as_deref()?;
-    let thread = |side: &Side| world.threads.get(side.thread).map(|thread| thread.id);
-    let (from, to) = (thread(&race.earlier)?, thread(&race.later)?);
-    let since = race.earlier.step? as usize;
-    let all = world.notes.iter().zip(&world.trace.events).enumerate().skip(since);
-    let atomics = all
-        .filter_map(|(step, (note, event))| Some((step, note, event.thread, races.order_of(step as u32)?)));
-    let atomics: Vec<_> = atomics.collect();
-    let is_read = |kind| !matches!(kind, Kind::Store);
-    let is_write = |kind| !matches!(kind, Kind::Load);
-    atomics.iter().find_map(|&(load_step, load, reader, acquiring)| {
-        if reader != to || !is_read(load.kind) {
-            return None;
-        }
-        let mut stores = atomics.iter().rev().filter(|store| store.0 < load_step);
-        let &(store_step, store, _, releasing) = stores
-            .find(|store| store.2 == from && store.1.object == load.object && is_write(store.1.kind))?;
-        let weak = match (releasing.releases, acquiring.acquires) {
-            (true, true) => return None,
-            (false, true) => "the store would have to be at least Release",
-            (true, false) => "the load would have to be at least Acquire",
-            (false, false) => "the store would have to be at least Release and the load at least Acquire",
-        };
-        Some(format!(
-            "the value that step {store_step} ({}) stores and step {load_step} ({}) loads would order them, \
-             but is too weak for that: {weak}",
-            store.site, load.site
-        ))
-    })
 }

@@ -24,6 +24,7 @@ pub(crate) mod outside;
 mod panics;
 mod passing;
 pub mod places;
+mod remedy;
 mod run;
 pub(crate) mod script;
 pub(crate) mod signal_stack;

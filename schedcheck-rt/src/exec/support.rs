@@ -2,6 +2,7 @@
 
 use super::outcome::Outcome;
 use super::{Active, ObjectTag};
+use crate::intercept::mixed;
 use crate::model::ObjectKind;
 use crate::search::step::ObjectId;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -79,6 +80,15 @@ impl Active {
             world.objects.renew(head, kind);
             head
         })
+    }
+
+    /// The running thread draws random numbers, after this seed: another one each time, the same in every process.
+    pub(crate) fn draw(&self) -> u64 {
+        let world = self.world();
+        let thread = &mut world.threads[world.current];
+        thread.draws += 1;
+        let path = world.names.positions(thread.id);
+        path.fold(mixed(0, thread.draws), |seed, position| mixed(seed, position.into()))
     }
 
     /// The channel has one more sender.

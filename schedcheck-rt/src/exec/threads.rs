@@ -39,6 +39,8 @@ pub(crate) struct Thread {
     pub(crate) children: u32,
     /// How many channels it has made.
     pub(crate) channels: usize,
+    /// How often it has drawn random numbers.
+    pub(crate) draws: u64,
     /// How often it slept after the test was done.
     pub(crate) sleeps_after_end: u32,
     /// Given by the user.
@@ -111,6 +113,14 @@ impl ThreadNames {
         }
     }
 
+    /// Its position among the children of its parent, that of its parent among those of its own, and so on.
+    pub(crate) fn positions(&self, thread: ThreadId) -> impl Iterator<Item = u32> {
+        let parent =
+            |(parent, _): &(ThreadId, u32)| (parent.0 != 0).then(|| self.parents[usize::from(parent.0)]);
+        let first = (thread.0 != 0).then(|| self.parents[usize::from(thread.0)]);
+        std::iter::successors(first, parent).map(|(_, nth)| nth)
+    }
+
     /// The thread of a path, numbering it if need be.
     pub(crate) fn parse(&mut self, path: &str) -> Option<ThreadId> {
         let mut elements = path.split('.');
@@ -137,6 +147,8 @@ mod tests {
         assert_eq!(names.parse("0"), Some(ThreadId(0)));
         let child = names.number(ThreadId(0), 2);
         assert_eq!(names.number(child, 1), grandchild);
+        assert_eq!(names.positions(grandchild).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(names.positions(ThreadId(0)).count(), 0);
         assert_eq!(names.parse("1.1"), None);
         assert_eq!(names.parse("0.x"), None);
     }

@@ -1,4 +1,4 @@
-//! `syscall`: futexes inside an execution are the model's, and so are random numbers.
+//! `syscall`: futexes inside an execution are the model's, and random numbers those of [`super::random`].
 
 use super::random::getrandom;
 use crate::exec::active;

@@ -7,8 +7,8 @@
 //! |---|---|
 //! | `malloc` and its family | a heap that starts afresh in every execution, at the same addresses |
 //! | `clock_gettime` | `Instant` and `SystemTime` read virtual time |
-//! | `getrandom` | hash maps iterate in the same order in every process |
-//! | `syscall` | threads that block in a futex block in the model |
+//! | `getrandom` | hash maps iterate in the same order in every process, and whatever else is random is the same |
+//! | `syscall` | threads that block in a futex block in the model; `getrandom` again |
 //! | `__tsan_atomic*` | atomic operations inside generic std code (`Arc`) that is compiled into user crates |
 //! | files, sockets, locks, … (`outside`) | the real ones, but noted |
 //! | other `__tsan_*` | plain memory accesses, for data races |
@@ -22,6 +22,7 @@ mod random;
 mod refcount;
 
 pub(crate) use futex::real_syscall;
+pub(crate) use random::mixed;
 
 /// Makes sure the linker keeps every symbol of this folder, and resolves the real ones before
 /// the first execution.

@@ -122,6 +122,8 @@ impl Condvar {
         }
         self.waiters.retain(|waiter| *waiter != moment.thread);
         let result = if moment.alt == Alt::TIMEOUT { TIMED_OUT } else { WOKEN };
-        Applied { enabler: NO_STEP, result, ..Applied::access(op.object, Mode::Write) }
+        // Also where it ends because nothing else can happen: then nobody else offers the other ending.
+        let costly_alts = Self::costly(op);
+        Applied { enabler: NO_STEP, result, costly_alts, ..Applied::access(op.object, Mode::Write) }
     }
 }

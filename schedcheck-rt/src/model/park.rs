@@ -53,8 +53,8 @@ impl Token {
                 Applied { enabler: taken.first, costly_alts: Self::costly(op), ..applied }
             }
             Kind::Park => {
-                // Given up or spurious: the caller is not told which.
-                Applied::access(op.object, Mode::Write)
+                // Given up or spurious: the caller is not told which, but each has its own budget.
+                Applied { costly_alts: Self::costly(op), ..Applied::access(op.object, Mode::Write) }
             }
             other => unreachable!("{other:?} is not an operation on a park token"),
         }

@@ -144,7 +144,7 @@ use director::Director;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 
-/// A scenario that is being directed; see the [module](self).
+/// A scenario that is being directed; [`check`] and [`exists`] make one. The [module](self) has an example.
 #[derive(Debug)]
 pub struct Scenario<'scope, 'env: 'scope> {
     director: Director,
@@ -166,6 +166,23 @@ struct Cast {
 ///
 /// Threads of the scenario may borrow what lives outside of the closure, as in [`std::thread::scope`].
 /// Under plain `cargo test` the closure is not called.
+///
+/// ```
+/// use schedcheck_rt::scenario::{self, any, next};
+/// use std::sync::Mutex;
+///
+/// let log = Mutex::new(Vec::new());
+/// scenario::check(|s| {
+///     let log = &log;
+///     for name in ["first", "second"] {
+///         s.thread(name, move || log.lock().unwrap().push(name));
+///     }
+///     while !s.all_ended() {
+///         s.transfer(any()).until(next());
+///     }
+///     assert_eq!(log.lock().unwrap().len(), 2);
+/// });
+/// ```
 #[track_caller]
 pub fn check<'env, F>(script: F)
 where
@@ -185,18 +202,19 @@ where
 /// use schedcheck_rt::scenario::{self, any, next};
 /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 ///
-/// let best = AtomicU32::new(0);
+/// let last = AtomicU32::new(0);
 /// scenario::exists(|s| {
-///     for score in [1, 2] {
-///         s.thread("player", || {
+///     let last = &last;
+///     for number in [1, 2] {
+///         s.thread("writer", move || {
 ///             schedcheck_rt::label("before");
-///             best.store(1, SeqCst);
+///             last.store(number, SeqCst);
 ///         });
 ///     }
 ///     while !s.all_ended() {
 ///         s.transfer(any()).until(next());
 ///     }
-///     s.assume(best.load(SeqCst) == 1);
+///     s.assume(last.load(SeqCst) == 1); // the first writer was the last to write
 /// });
 /// ```
 #[track_caller]
@@ -223,6 +241,15 @@ where
 
 impl<'scope> Scenario<'scope, '_> {
     /// Makes a thread that runs when it is told to.
+    ///
+    /// ```
+    /// # use schedcheck_rt::scenario::{self, end};
+    /// # scenario::check(|s| {
+    /// let total = std::sync::Mutex::new(0); // threads may also borrow what lives outside of the scenario
+    /// let adder = s.thread("adder", move || *total.lock().unwrap() += 1);
+    /// s.transfer(adder).until(end());
+    /// # });
+    /// ```
     #[track_caller]
     pub fn thread<F>(&'scope self, name: &str, body: F) -> Actor
     where
@@ -238,6 +265,14 @@ impl<'scope> Scenario<'scope, '_> {
 
     /// Lets a thread run; [`Transfer::until`] says how far.
     ///
+    /// ```
+    /// # use schedcheck_rt::scenario::{self, end};
+    /// # scenario::check(|s| {
+    /// let worker = s.thread("worker", || {});
+    /// s.transfer(worker).until(end());
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If a thread is named that is not in the scope of [`Scenario::with`] or [`Scenario::without`].
     pub fn transfer(&self, who: impl Into<Who>) -> Transfer<'_> {
@@ -246,12 +281,36 @@ impl<'scope> Scenario<'scope, '_> {
 
     /// Runs `part` with only these threads in scope: [`any`] chooses among them, and others must not
     /// be named.
+    ///
+    /// ```
+    /// # use schedcheck_rt::scenario::{self, any, end};
+    /// # scenario::check(|s| {
+    /// let [a, b, c] = ["a", "b", "c"].map(|name| s.thread(name, || {}));
+    /// s.with([a, b], || {
+    ///     s.transfer(any()).until(end()); // not `c`
+    /// });
+    /// # _ = c;
+    /// # });
+    /// ```
     pub fn with<R>(&self, actors: impl AsRef<[Actor]>, part: impl FnOnce() -> R) -> R {
         let actors = actors.as_ref();
         self.narrowed(|actor| actors.contains(actor), part)
     }
 
     /// Runs `part` without these threads in scope.
+    ///
+    /// ```
+    /// # use schedcheck_rt::scenario::{self, any, end};
+    /// # scenario::check(|s| {
+    /// let logger = s.thread("logger", || {});
+    /// s.thread("worker", || {});
+    /// s.without([logger], || {
+    ///     while !s.all_ended() {
+    ///         s.transfer(any()).until(end()); // not the logger
+    ///     }
+    /// });
+    /// # });
+    /// ```
     pub fn without<R>(&self, actors: impl AsRef<[Actor]>, part: impl FnOnce() -> R) -> R {
         let actors = actors.as_ref();
         self.narrowed(|actor| !actors.contains(actor), part)
@@ -266,16 +325,45 @@ impl<'scope> Scenario<'scope, '_> {
     }
 
     /// Whether a thread has ended.
+    ///
+    /// ```
+    /// # use schedcheck_rt::scenario::{self, step};
+    /// # scenario::check(|s| {
+    /// let worker = s.thread("worker", || {});
+    /// while !s.ended(worker) {
+    ///     s.transfer(worker).until(step());
+    /// }
+    /// # });
+    /// ```
     pub fn ended(&self, actor: Actor) -> bool {
         self.director.has_ended(actor)
     }
 
     /// Whether all threads in scope have ended.
+    ///
+    /// ```
+    /// # use schedcheck_rt::scenario::{self, any, next};
+    /// # scenario::check(|s| {
+    /// s.thread("worker", || {});
+    /// while !s.all_ended() {
+    ///     s.transfer(any()).until(next());
+    /// }
+    /// # });
+    /// ```
     pub fn all_ended(&self) -> bool {
         self.cast.borrow().visible.iter().all(|actor| self.director.has_ended(*actor))
     }
 
     /// Drops this execution unless `condition` holds.
+    ///
+    /// ```
+    /// # use schedcheck_rt::scenario::{self, any_point};
+    /// # scenario::check(|s| {
+    /// let worker = s.thread("worker", || schedcheck_rt::label("half done"));
+    /// s.transfer(worker).until(any_point());
+    /// s.assume(!s.ended(worker)); // those in which it is at its end already do not matter
+    /// # });
+    /// ```
     #[track_caller]
     pub fn assume(&self, condition: bool) {
         if !condition {
@@ -284,7 +372,7 @@ impl<'scope> Scenario<'scope, '_> {
     }
 }
 
-/// A transfer without an end yet.
+/// A transfer without an end yet: what [`Scenario::transfer`] returns.
 #[derive(Debug)]
 #[must_use = "nobody runs before `until` says how far"]
 pub struct Transfer<'a> {
@@ -294,6 +382,15 @@ pub struct Transfer<'a> {
 
 impl Transfer<'_> {
     /// Lets the thread run until it comes there. Returns which thread it was.
+    ///
+    /// ```
+    /// # use schedcheck_rt::scenario::{self, any, end};
+    /// # scenario::check(|s| {
+    /// let [a, b] = ["a", "b"].map(|name| s.thread(name, || {}));
+    /// let first = s.transfer(any()).until(end());
+    /// assert!(s.ended(first) && (first == a || first == b));
+    /// # });
+    /// ```
     #[track_caller]
     #[allow(single_use_lifetimes, reason = "in an argument it must have a name")]
     pub fn until<'c>(self, until: impl Into<Until<'c>>) -> Actor {

@@ -2,7 +2,7 @@
 
 use super::Cast;
 
-/// A thread of a scenario.
+/// A thread of a scenario, as [`Scenario::thread`](super::Scenario::thread) returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Actor(pub(super) usize);
 
@@ -15,11 +15,31 @@ pub struct Who {
 }
 
 /// Any thread in scope that can run: each of them is explored.
+///
+/// ```
+/// # use schedcheck_rt::scenario::{self, any, next};
+/// # scenario::check(|s| {
+/// s.thread("left", || {});
+/// s.thread("right", || {});
+/// while !s.all_ended() {
+///     s.transfer(any()).until(next()); // who is first? Both ways are explored
+/// }
+/// # });
+/// ```
 pub fn any() -> Who {
     Who { named: None, except: Vec::new() }
 }
 
 /// One of these threads that can run: each of them is explored.
+///
+/// ```
+/// # use schedcheck_rt::scenario::{self, any_of, end};
+/// # scenario::check(|s| {
+/// let writers = [1, 2].map(|_| s.thread("writer", || {}));
+/// s.thread("reader", || {});
+/// s.transfer(any_of(writers)).until(end()); // `transfer(writers)` says the same
+/// # });
+/// ```
 pub fn any_of(actors: impl AsRef<[Actor]>) -> Who {
     Who { named: Some(actors.as_ref().to_vec()), except: Vec::new() }
 }

@@ -1,53 +1,31 @@
 //! Executions that nobody asked for, and their place in the tree.
 //!
-//! A steered execution is one like any other: it must not be executed again, and the races in it must be
-//! reversed. So it is inserted at the root as a wakeup sequence that is all of it (`wakeup.rs`). There an
-//! insertion stops at a free root, because what lies behind may have been forgotten. While executions are
-//! steered nothing is forgotten and the steps of what was executed are kept, so this one goes on:
+//! A steered execution, or a random one, is one like any other: it must not be executed again, and the
+//! races in it must be reversed. So it is inserted at the root as a wakeup sequence that is all of it
+//! (`wakeup.rs`). A reversal stops at a free root, because nobody but the executions behind it has
+//! anything to insert there. This one does, so it goes on:
 //!
 //! * through the free part of an executed line, where nobody sleeps and the line itself and its branches
-//!   are what may cover the sequence, as in a chain;
+//!   are what may cover the sequence, as in a chain. What the line did there is kept for that purpose
+//!   ([`super::lines`]), in so far as it is known and not too much;
 //! * into a line that is still to be executed. Behind its chain any execution will do for the first one,
 //!   so this one is it.
 //!
+//! It goes no further where no branch of an executed line is left at the point or behind it: all that
+//! begins in this way has been executed, be it that the branches were done and forgotten or that there
+//! never were any. Branches are forgotten from the last one on and all those of a point together, so at
+//! the other points all of them are there.
+//!
 //! Why nothing is lost: a branch added at some point only adds executions, and it covers for later
 //! siblings just what it explores, by rule R1. Why nothing is done twice: as everywhere, the new branch
-//! differs from each earlier sibling by a step that wakes it.
+//! differs from each earlier sibling by a step that wakes it. Where it is not known what a line did, or
+//! somebody else sees to it, the execution is left alone, and may be done again.
 
+use super::lines::AWAY;
 use super::races::Reversal;
-use super::step::{Event, StepIndex};
-use super::tree::{Edge, LineId, ROOT, Tree};
+use super::step::StepIndex;
+use super::tree::{LineId, Tree};
 use super::wakeup::{Inserter, Place, Source};
-use rustc_hash::FxHashMap;
-
-/// The steps of lines that were executed while executions are steered.
-#[derive(Debug, Default)]
-pub(super) struct Executed {
-    lines: FxHashMap<LineId, Vec<Edge>>,
-}
-
-impl Executed {
-    /// `line` did this, from its start on.
-    pub(super) fn keep(&mut self, line: LineId, start: StepIndex, events: &[Event]) {
-        let own = events.get(start as usize..).unwrap_or_default();
-        self.lines.insert(line, own.iter().map(Edge::of).collect());
-    }
-
-    /// What `line`, which starts at `start`, does at `step`; nothing behind its end.
-    pub(super) fn edge(&self, line: LineId, start: StepIndex, step: StepIndex) -> Option<Edge> {
-        let own = self.lines.get(&line)?;
-        own.get((step - start) as usize).copied()
-    }
-
-    /// Whether the steps of `line` are known.
-    pub(super) fn has(&self, line: LineId) -> bool {
-        self.lines.contains_key(&line)
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.lines.clear();
-    }
-}
 
 /// Where an adopted execution hangs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,19 +37,17 @@ pub(super) enum Adopted {
 }
 
 impl Inserter {
-    /// Finds a place for an execution that was steered, unless its class has been executed.
+    /// Finds a place for an execution that was not asked for, unless its class has been executed.
     ///
     /// `order` receives its steps in the order in which the tree has them.
-    pub(super) fn adopt_steered(
+    pub(super) fn adopt(
         &mut self,
         tree: &mut Tree,
         source: Source<'_>,
-        executed: &Executed,
         order: &mut Vec<StepIndex>,
     ) -> Option<Adopted> {
         let reversal = self.prepare_whole(source, order);
-        let place = Place::root(executed.edge(ROOT, 0, 0));
-        let adopted = self.walk(tree, source, &reversal, executed, place);
+        let adopted = self.walk(tree, source, &reversal, Place::root());
         *order = self.order.take().unwrap_or_default();
         adopted
     }
@@ -81,14 +57,13 @@ impl Inserter {
         tree: &mut Tree,
         source: Source<'_>,
         reversal: &Reversal,
-        executed: &Executed,
         mut place: Place,
     ) -> Option<Adopted> {
         loop {
-            let pending = !executed.has(place.line);
-            if pending && tree.is_executed(place.line) {
+            if tree.lines.get(place.line).is(AWAY) {
                 return None;
             }
+            let pending = !tree.is_executed(place.line);
             if place.step < tree.free(place.line) {
                 let mut sleepers = tree.sleepers_at(place.line, place.step);
                 if sleepers.any(|edge| self.covers(source, reversal, &place, &edge)) {
@@ -98,12 +73,10 @@ impl Inserter {
                 let rest = std::mem::take(&mut self.rest);
                 self.order.get_or_insert_default().extend(rest);
                 return Some(Adopted::First(place.line));
+            } else if !tree.branches_from(place.line, place.step) {
+                return None;
             }
-            let start = tree.start(place.line);
-            place.own = match pending {
-                true => Some(tree.chained(place.line, place.step)),
-                false => executed.edge(place.line, start, place.step),
-            };
+            place.own = tree.own_edge(place.line, place.step)?;
             let taken = match place.own.filter(|own| self.covers(source, reversal, &place, own)) {
                 Some(own) => Some((place.line, own)),
                 None => {

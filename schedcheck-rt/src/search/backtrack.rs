@@ -58,6 +58,7 @@ impl Backtrack {
     }
 
     pub(super) fn next(&mut self) -> Option<(&Plan, &mut dyn Guide)> {
+        self.tree.lines.drop_unused_ways();
         self.current = self.fringe.pop()?;
         self.tree.path(self.current, &mut self.path);
         self.tree.plan(&self.path, &mut self.plan);

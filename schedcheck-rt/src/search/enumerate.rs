@@ -5,23 +5,16 @@
 //! So this is GAMBIT's `FindBacktrackingPoints`: at every new step, everybody who is enabled and
 //! within the bound. `dpor`, `mdpor` and `ss` only decide the order.
 //!
-//! **What is left out in a bounded search, and why that is safe.** A point is expanded unless the
-//! same point was expanded before with no more preemptions. Two points are the same if the steps
-//! before them are the same happens-before class and the same thread ran last. Then the states are
-//! equal, the same threads are enabled, and every way on costs the same number of preemptions. By
-//! induction over the length of the way on, whatever a schedule within the bound reaches from here
-//! is reached from there within the bound. So every class that has a schedule with at most k
-//! preemptions is executed (up to collisions of 64-bit hashes), whatever the order. This is the
-//! pruning of CHESS with the two conditions that make it sound (last thread, preemptions spent).
-//! Budgets of costly alternatives are part of the class: taking one is a step of it.
+//! **What is left out in a bounded search, and why that is safe.** A point is not expanded if one that
+//! was expanded before stands for it ([`super::visited`] says when, and why): every class that has a
+//! schedule with at most k preemptions is executed (up to collisions of 64-bit hashes), whatever the
+//! order. Budgets of costly alternatives are part of the class: taking one is a step of it.
 //!
 //! **Trusted code** (CHESS 4.4.1) is a bound of another kind: a thread that stands between two
 //! operations of it is not preempted. Whether it stands there depends on nothing but what the
 //! thread itself has done ([`Pending::held`]), which is the same in all schedules of a class; so
-//! the argument above holds for it as well: the same moves are allowed from equal points. Reduction
-//! is left out for the same reason as with a bound: the schedule it would keep may be one of those
-//! that are not allowed. Without a bound the number of preemptions does not matter, so a point is
-//! expanded once.
+//! the same moves are allowed from equal points. Reduction is left out for the same reason as with a
+//! bound: the schedule it would keep may be one of those that are not allowed.
 //!
 //! `bound_done` is exact: no schedule costs less than the point it continues, so when the cheapest
 //! pending one has k preemptions, all with fewer are covered.
@@ -39,8 +32,8 @@ use super::recorder::Recorder;
 use super::share::Shares;
 use super::step::*;
 use super::tree::{Edge, LineId, ROOT, Tree};
+use super::visited::{self, Visited};
 use super::wakeup::Source;
-use rustc_hash::FxHashMap;
 
 /// The state of the search.
 #[derive(Debug)]
@@ -55,15 +48,13 @@ pub(super) struct Enumerate {
     races: Races,
     preemptions: Vec<u32>,
     pub(super) progress: Progress,
-    /// Fewest preemptions with which a point was expanded.
-    pub(super) expanded: FxHashMap<(u64, Option<ThreadId>), u32>,
+    /// Points that were expanded.
+    pub(super) visited: Visited,
     /// Something was left out because of the bound.
     pub(super) cut: bool,
     /// Where reduction would have branched: step and thread.
     asked_for: Vec<(StepIndex, ThreadId)>,
     pub(super) shares: Shares,
-    /// Points that a share expanded.
-    pub(super) newly_expanded: Vec<(u64, Option<ThreadId>)>,
 }
 
 impl Enumerate {
@@ -83,15 +74,15 @@ impl Enumerate {
             races: Races::default(),
             preemptions: Vec::new(),
             progress,
-            expanded: FxHashMap::default(),
+            visited: Visited::default(),
             cut: false,
             asked_for: Vec::new(),
             shares: Shares::default(),
-            newly_expanded: Vec::new(),
         }
     }
 
     pub(super) fn next(&mut self) -> Option<(&Plan, &mut dyn Guide)> {
+        self.tree.lines.drop_unused_ways();
         let line = self.fringe.pop()?;
         self.current = line;
         self.progress.start(self.tree.preemptions(line));
@@ -134,21 +125,26 @@ impl Enumerate {
         };
         for step in first_new..=trace.events.len() as StepIndex {
             if options.bound.is_some() || options.scoped {
-                let running = step.checked_sub(1).map(|s| trace.events[s as usize].thread);
-                let key = (self.history.signature_before(step), running);
-                let spent = self.preemptions[step as usize];
-                let spent = if options.bound.is_some() { spent } else { 0 };
-                let least = self.expanded.entry(key).or_insert(u32::MAX);
-                if *least <= spent {
+                let point = self.point(options, trace, step);
+                if !self.visited.expand(&point, options.bound.is_some()) {
                     return;
-                }
-                *least = spent;
-                if self.shares.share.is_some() {
-                    self.newly_expanded.push(key);
                 }
             }
             self.free_alternatives(options, trace, step);
             self.others(options, trace, step);
+        }
+    }
+
+    fn point(&self, options: &Options, trace: &Trace, step: StepIndex) -> visited::Point {
+        let last = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
+        let pending = self.pending_at(trace, step).iter();
+        let goes_on = pending.clone().find(|p| Some(p.thread) == last && p.enabled && !p.yields);
+        visited::Point {
+            class: self.history.signature_before(step),
+            last,
+            free: goes_on.is_none(),
+            held: options.scoped && goes_on.is_some_and(|pending| pending.held),
+            spent: options.bound.map_or(0, |_| self.preemptions[step as usize]),
         }
     }
 
@@ -241,9 +237,7 @@ impl Enumerate {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.tree.bytes()
-            + self.fringe.bytes()
-            + self.expanded.capacity() * size_of::<(u64, Option<ThreadId>, u32)>()
+        self.tree.bytes() + self.fringe.bytes() + self.visited.bytes()
     }
 }
 

@@ -133,7 +133,7 @@ fn write_reported(tree: &Tree, line: LineId, parent: Option<usize>, out: &mut Wr
     out.number(tree.start(line));
     out.number(tree.own(line).is_some());
     tree.own(line).iter().for_each(|own| write_edge(own, out));
-    out.count(tree.lines.chain(line).len());
+    out.count(tree.lines.way(line).steps as usize);
     tree.lines.chain(line).for_each(|edge| write_edge(&edge, out));
     out.number(tree.free(line));
     let sleepers: Vec<_> = tree.lines.sleepers(line).collect();
@@ -319,9 +319,7 @@ impl Enumerate {
     pub(super) fn save(&self, out: &mut Writer) {
         self.progress.write(out);
         out.number(self.cut);
-        let mut expanded: Vec<_> = self.expanded.iter().collect();
-        expanded.sort_unstable();
-        write_expanded(expanded.into_iter().map(|(key, spent)| (*key, *spent)), out);
+        self.visited.write(out);
         self.shares.write_whole(&self.tree, &self.fringe, out);
     }
 
@@ -329,7 +327,7 @@ impl Enumerate {
         let mut loaded = Enumerate::new();
         loaded.progress = Progress::read(from)?;
         loaded.cut = from.long()? != 0;
-        loaded.add_expanded(from)?;
+        loaded.visited.read(from)?;
         loaded.fringe = Fringe::new();
         loaded.shares.read_whole(&mut loaded.tree, &mut loaded.fringe, names, from)?;
         Ok(loaded)
@@ -339,13 +337,13 @@ impl Enumerate {
     pub(super) fn become_share(&mut self, share: Share) {
         self.progress = Progress::default();
         share.pending.iter().for_each(|&line| self.progress.queue(self.tree.preemptions(line)));
+        self.visited.note_changes();
         self.shares.become_share(&mut self.tree, &mut self.fringe, share);
     }
 
     pub(super) fn give_back(&self, out: &mut Writer) {
         out.number(self.cut);
-        let spent = |key| self.expanded.get(key).copied().unwrap_or(u32::MAX);
-        write_expanded(self.newly_expanded.iter().map(|key| (*key, spent(key))), out);
+        self.visited.write_changes(out);
         self.progress.write(out);
         self.shares.write_share(&self.tree, &self.fringe, out);
     }
@@ -353,32 +351,8 @@ impl Enumerate {
     /// Takes in what a share brings back, or, in a share, what it did before.
     pub(super) fn take_back(&mut self, names: &Renaming, from: &mut Reader<'_>) -> Result<(), Damaged> {
         self.cut |= from.long()? != 0;
-        self.add_expanded(from)?;
+        self.visited.read(from)?;
         let Enumerate { tree, fringe, shares, progress, .. } = self;
         shares.read_share(tree, fringe, progress, names, from)
-    }
-
-    /// A share goes on with what others had expanded, and knows nothing of what they do meanwhile.
-    fn add_expanded(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
-        for _ in 0..from.count()? {
-            let signature = from.hash()?;
-            let running = from.number::<u32>()?.checked_sub(1).map(|thread| ThreadId(thread as u16));
-            let spent: u32 = from.number()?;
-            let least = self.expanded.entry((signature, running)).or_insert(u32::MAX);
-            *least = spent.min(*least);
-            if self.shares.share.is_some() {
-                self.newly_expanded.push((signature, running));
-            }
-        }
-        Ok(())
-    }
-}
-
-fn write_expanded(points: impl ExactSizeIterator<Item = ((u64, Option<ThreadId>), u32)>, out: &mut Writer) {
-    out.count(points.len());
-    for ((signature, running), spent) in points {
-        out.hash(signature);
-        out.number(running.map_or(0, |thread| u32::from(thread.0) + 1));
-        out.number(spent);
     }
 }

@@ -1,12 +1,13 @@
 //! The lines of a tree as they lie in memory: 20 bytes each.
 //!
 //! A search may have millions of pending executions, so a line names everything by number: how it
-//! leaves its parent is a [`Way`], which all lines share that leave in the same way, whatever the
-//! step, and its branches are a list through the lines themselves. Lines lie in blocks that never
+//! leaves its parent is a way ([`super::ways`]), which all lines share that leave in the same way,
+//! whatever the step, and its branches are a list through the lines themselves. Lines lie in blocks that never
 //! move, so that no more than a block is ever unused and adding one never copies the others.
 
 use super::edges::{Edge, EdgeId, Edges, NO_EDGE};
 use super::step::StepIndex;
+use super::ways::{Kept, NO_WAY, WayId, Ways};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -35,26 +36,11 @@ pub(super) struct Line {
     /// The step at which it leaves its parent, and flags.
     start: u32,
     /// Number of its way.
-    pub(super) way: u32,
+    pub(super) way: WayId,
     /// The branch that leaves it last; of several that leave at one step, the one created first.
     pub(super) child: LineId,
     /// The next branch of its parent in that order.
     pub(super) next: LineId,
-}
-
-/// How a line leaves its parent. Steps are counted from there.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Way {
-    /// What the parent itself does there; nothing at its end.
-    pub(super) own: EdgeId,
-    /// Preemptions of its schedule, as far as it was fixed when it was made.
-    pub(super) preemptions: u32,
-    /// The first step at which it is free.
-    pub(super) free: u32,
-    /// How many steps its chain has.
-    pub(super) steps: u32,
-    /// Those, then each sleeper inside the chain: an edge, and the step at which it is awake.
-    pub(super) words: SmallVec<[u32; 2]>,
 }
 
 const BLOCK: usize = 256;
@@ -67,11 +53,11 @@ pub(super) struct Lines {
     made: usize,
     vacant: LineId,
     vacant_count: usize,
-    ways: Vec<Way>,
-    numbers: FxHashMap<Way, u32>,
-    /// Bytes of their longer chains.
-    spilled: usize,
+    ways: Ways,
     pub(super) edges: Edges,
+    /// What executed lines did from their start on, as far as it was kept; and how many steps that is.
+    kept: FxHashMap<LineId, Box<[EdgeId]>>,
+    kept_count: usize,
 }
 
 impl Line {
@@ -124,17 +110,26 @@ impl Lines {
         free: u32,
         sleepers: impl Iterator<Item = (Edge, u32)>,
         preemptions: u32,
-    ) -> u32 {
-        let own = own.map_or(NO_EDGE, |own| self.edges.number(own));
-        let mut words: SmallVec<_> = chain.iter().map(|&edge| self.edges.number(edge)).collect();
-        for (edge, until) in sleepers {
-            words.extend([self.edges.number(edge), until]);
-        }
-        self.number(Way { own, preemptions, free, steps: chain.len() as u32, words })
+    ) -> WayId {
+        let Lines { ways, edges, .. } = self;
+        let own = own.map_or(NO_EDGE, |own| edges.number(own));
+        let (mut sleepers, mut until) = (sleepers, None);
+        let mut chain_edges = chain.iter();
+        let words = std::iter::from_fn(|| {
+            if let Some(&edge) = chain_edges.next() {
+                return Some(edges.number(edge));
+            }
+            until.take().or_else(|| {
+                let (edge, awake) = sleepers.next()?;
+                until = Some(awake);
+                Some(edges.number(edge))
+            })
+        });
+        ways.number((own, preemptions), free, chain.len(), words)
     }
 
     /// Adds a line that hangs nowhere yet.
-    pub(super) fn add_as(&mut self, parent: LineId, start: StepIndex, way: u32) -> LineId {
+    pub(super) fn add_as(&mut self, parent: LineId, start: StepIndex, way: WayId) -> LineId {
         assert!(start <= START, "executions have fewer than 2^27 steps");
         self.place(Line { parent, start, way, child: NO_LINE, next: NO_LINE })
     }
@@ -143,7 +138,8 @@ impl Lines {
         let id = match self.vacant {
             NO_LINE => {
                 if self.made.is_multiple_of(BLOCK) {
-                    self.blocks.push(vec![line; BLOCK].into());
+                    let vacant = Line { way: NO_WAY, ..line };
+                    self.blocks.push(vec![vacant; BLOCK].into());
                 }
                 self.made += 1;
                 self.made as LineId - 1
@@ -160,26 +156,61 @@ impl Lines {
 
     /// Gives its memory to lines to come.
     pub(super) fn remove(&mut self, id: LineId) {
-        self.get_mut(id).next = self.vacant;
+        let vacant = self.vacant;
+        let line = self.get_mut(id);
+        (line.way, line.next) = (NO_WAY, vacant);
+        if let Some(steps) = self.kept.remove(&id) {
+            self.kept_count -= steps.len();
+        }
         self.vacant = id;
         self.vacant_count += 1;
     }
 
-    fn number(&mut self, way: Way) -> u32 {
-        if let Some(&number) = self.numbers.get(&way) {
-            return number;
+    /// Keeps what a line did from its start on.
+    pub(super) fn keep(&mut self, line: LineId, steps: impl Iterator<Item = Edge>) {
+        let steps: Box<[EdgeId]> = steps.map(|edge| self.edges.number(edge)).collect();
+        self.kept_count += steps.len();
+        if let Some(before) = self.kept.insert(line, steps) {
+            self.kept_count -= before.len();
         }
-        let number = self.ways.len() as u32;
-        if way.words.spilled() {
-            self.spilled += 2 * size_of_val(&*way.words);
-        }
-        self.ways.push(way.clone());
-        self.numbers.insert(way, number);
-        number
     }
 
-    pub(super) fn way(&self, line: LineId) -> &Way {
-        &self.ways[self.get(line).way as usize]
+    /// What a line did, counted from its start: nothing behind its end, `None` if nothing was kept.
+    #[expect(clippy::option_option, reason = "to do nothing is not the same as not to know")]
+    pub(super) fn kept_step(&self, line: LineId, at: u32) -> Option<Option<Edge>> {
+        let steps = self.kept.get(&line)?;
+        Some(steps.get(at as usize).map(|&edge| self.edges.get(edge)))
+    }
+
+    /// How many steps are kept.
+    pub(super) fn kept_count(&self) -> usize {
+        self.kept_count
+    }
+
+    /// Lets go of all that was kept.
+    pub(super) fn forget_kept(&mut self) {
+        self.kept = FxHashMap::default();
+        self.kept_count = 0;
+    }
+
+    /// Drops ways that no line uses, if there may be many. Numbers of ways change.
+    pub(super) fn drop_unused_ways(&mut self) {
+        if !self.ways.may_shrink() {
+            return;
+        }
+        let mut used = vec![false; self.ways.len()];
+        self.blocks
+            .iter()
+            .flatten()
+            .filter(|line| line.way != NO_WAY)
+            .for_each(|l| used[l.way as usize] = true);
+        let numbers = self.ways.retain(&used);
+        let lines = self.blocks.iter_mut().flatten().filter(|line| line.way != NO_WAY);
+        lines.for_each(|line| line.way = numbers[line.way as usize]);
+    }
+
+    pub(super) fn way(&self, line: LineId) -> Kept<'_> {
+        self.ways.get(self.get(line).way)
     }
 
     /// The first step at which nothing from outside matters any more.
@@ -198,47 +229,46 @@ impl Lines {
     }
 
     /// The choices that the line makes from its start on.
-    pub(super) fn chain(&self, line: LineId) -> impl ExactSizeIterator<Item = Edge> {
-        let way = self.way(line);
-        way.words[..way.steps as usize].iter().map(|&edge| self.edges.get(edge))
+    pub(super) fn chain(&self, line: LineId) -> impl Iterator<Item = Edge> {
+        self.way(line).chain().map(|edge| self.edges.get(edge))
     }
 
     /// Who is asleep inside the chain, and until which step.
     pub(super) fn sleepers(&self, line: LineId) -> impl Iterator<Item = (Edge, StepIndex)> {
-        let (way, start) = (self.way(line), self.get(line).start());
-        let sleepers = way.words[way.steps as usize..].as_chunks().0.iter();
-        sleepers.map(move |&[edge, until]| (self.edges.get(edge), start + until))
+        let start = self.get(line).start();
+        self.way(line).sleepers().map(move |(edge, until)| (self.edges.get(edge), start + until))
     }
 
     /// Replaces the choices of the chain by what was really done.
     pub(super) fn correct(&mut self, id: LineId, done: impl Iterator<Item = Edge>) {
         let mut changed = None;
-        for (at, edge) in done.take(self.way(id).steps as usize).enumerate() {
+        let kept = self.ways.get(self.get(id).way);
+        for ((at, known), edge) in kept.chain().enumerate().zip(done) {
             let edge = self.edges.number(edge);
-            if self.way(id).words[at] != edge {
-                changed.get_or_insert_with(|| self.way(id).clone()).words[at] = edge;
+            if known != edge {
+                changed.get_or_insert_with(|| kept.to_way()).words[at] = edge;
             }
         }
-        if let Some(way) = changed {
-            self.get_mut(id).way = self.number(way);
+        if let Some(changed) = changed {
+            self.get_mut(id).way = self.ways.number_of(&changed);
         }
     }
 
     /// Makes the chain longer.
     pub(super) fn extend(&mut self, id: LineId, more: impl Iterator<Item = Edge>) {
-        let mut way = self.way(id).clone();
+        let mut way = self.way(id).to_way();
         let sleepers: SmallVec<[u32; 8]> = way.words.drain(way.steps as usize..).collect();
         for edge in more {
             way.words.push(self.edges.number(edge));
         }
         way.steps = way.words.len() as u32;
         way.words.extend(sleepers);
-        self.get_mut(id).way = self.number(way);
+        self.get_mut(id).way = self.ways.number_of(&way);
     }
 
     /// Cuts the chain off before `step`, which is not its first.
     pub(super) fn cut(&mut self, id: LineId, step: StepIndex) {
-        let mut way = self.way(id).clone();
+        let mut way = self.way(id).to_way();
         let kept = step - self.get(id).start();
         let sleepers: SmallVec<[u32; 8]> = way.words.drain(way.steps as usize..).collect();
         way.words.truncate(kept as usize);
@@ -246,7 +276,7 @@ impl Lines {
             way.words.extend([edge, until.min(kept)]);
         }
         (way.free, way.steps) = (kept, kept);
-        self.get_mut(id).way = self.number(way);
+        self.get_mut(id).way = self.ways.number_of(&way);
     }
 
     /// Whether `line` was ever the number of a line.
@@ -262,10 +292,10 @@ impl Lines {
     /// Bytes that all of it occupies.
     pub(super) fn bytes(&self) -> usize {
         self.blocks.len() * BLOCK * size_of::<Line>()
-            + self.ways.capacity() * size_of::<Way>()
-            + self.spilled
-            + self.numbers.capacity() * (size_of::<(Way, u32)>() + 1)
+            + self.ways.bytes()
             + self.edges.bytes()
+            + self.kept_count * size_of::<EdgeId>()
+            + self.kept.capacity() * (size_of::<(LineId, Box<[EdgeId]>)>() + 1)
     }
 }
 
@@ -309,5 +339,24 @@ mod tests {
             assert_eq!(lines.len(), 0);
         }
         assert_eq!((lines.made, lines.ways.len()), (2, 5));
+    }
+
+    #[test]
+    fn ways_that_no_line_uses_are_dropped() {
+        let mut lines = Lines::new();
+        let mut kept = Vec::new();
+        for number in 0..3000 {
+            let chain = [edge(1), edge(2)];
+            let line = lines.add((0, 5), (None, &chain), 7, std::iter::empty(), number);
+            if number % 10 == 0 { kept.push((line, number)) } else { lines.remove(line) }
+        }
+        let before = lines.bytes();
+        lines.drop_unused_ways();
+        assert_eq!(lines.ways.len(), 300);
+        assert!(lines.bytes() < before / 2);
+        for (line, number) in kept {
+            assert_eq!(lines.preemptions(line), number);
+            assert_eq!(lines.chain(line).collect::<Vec<_>>(), [edge(1), edge(2)]);
+        }
     }
 }

@@ -38,7 +38,9 @@ mod spill;
 pub mod step;
 pub mod together;
 mod tree;
+mod visited;
 mod wakeup;
+mod ways;
 
 #[cfg(any(test, feature = "soak"))]
 mod models;

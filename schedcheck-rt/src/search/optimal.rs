@@ -25,7 +25,7 @@
 //! known, so a model that drops executions stops the thread whose assumption failed and lets
 //! the others go on to their end.
 
-use super::adopt::{Adopted, Executed};
+use super::adopt::Adopted;
 use super::dive::Diver;
 use super::engine::Order;
 use super::fringe::Fringe;
@@ -41,6 +41,10 @@ use super::share::Shares;
 use super::step::*;
 use super::tree::{Edge, LineId, ROOT, Tree};
 use super::wakeup::{Inserter, Insertion, Source};
+
+/// Steps of executed lines that are kept for the sake of random executions, besides one for each that is
+/// pending.
+const FEW_STEPS: usize = 4096;
 
 /// The state of the search.
 #[derive(Debug)]
@@ -70,8 +74,6 @@ pub(super) struct Optimal {
     adopted: Trace,
     pub(super) hunter: Box<Hunter>,
     pub(super) diver: Box<Diver>,
-    /// What was executed, while executions are steered.
-    executed: Executed,
     pub(super) length: usize,
     pub(super) spinners: Vec<(ThreadId, ObjectId)>,
     pub(super) shares: Shares,
@@ -113,7 +115,6 @@ impl Optimal {
             spinners: Vec::new(),
             hunter: Box::new(Hunter::new(options.hunts)),
             diver: Box::new(Diver::new(options.route.clone(), options.seed)),
-            executed: Executed::default(),
             shares: Shares::default(),
             epoch: 0,
             is_stale: false,
@@ -121,7 +122,8 @@ impl Optimal {
     }
 
     pub(super) fn next(&mut self, options: &Options) -> Option<Order<'_>> {
-        let may_steer = self.tree.keeps_all && self.executed.has(ROOT) && !options.predict_only;
+        self.tree.lines.drop_unused_ways();
+        let may_steer = self.tree.keeps_all && self.root.is_some() && !options.predict_only;
         if may_steer && self.fringe.len() > 0 && self.diver.choose() {
             self.plan.deltas.clear();
             self.plan.prefix = 0;
@@ -167,11 +169,12 @@ impl Optimal {
         let steered = self.diver.is_diving() || self.hunter.current().is_some();
         let Some(line) = self.current.take() else {
             self.last_path.clear();
+            let is_new = self.adopt(options, trace);
             if steered {
-                self.learn_steered(options, trace);
+                if !is_new && !self.diver.is_diving() {
+                    self.hunter.repeated();
+                }
                 self.look_for_prey(trace);
-            } else {
-                self.learn_seed(options, trace);
             }
             return None;
         };
@@ -188,8 +191,9 @@ impl Optimal {
             self.root = trace.events.first().map(Edge::of);
             self.length = trace.events.len();
         }
-        self.executed(line, &trace.events);
+        self.tree.executed(line, &trace.events);
         self.insert_reversals(options, trace, shared);
+        self.keep_steps(options, line, &trace.events);
         self.look_for_prey(trace);
         self.last_events.truncate(shared as usize);
         self.last_events.extend_from_slice(&trace.events[shared as usize..]);
@@ -219,10 +223,19 @@ impl Optimal {
         }
     }
 
-    fn executed(&mut self, line: LineId, events: &[Event]) {
-        self.tree.executed(line, events);
-        if self.tree.keeps_all {
-            self.executed.keep(line, self.tree.start(line), events);
+    /// Keeps what executions that nobody asks for need to find their place.
+    fn keep_steps(&mut self, options: &Options, line: LineId, events: &[Event]) {
+        let random = self.seeds_run < options.seed_runs && options.sample.is_none();
+        let most = match () {
+            () if self.shares.share.is_some() => 0,
+            () if self.tree.keeps_all => usize::MAX,
+            () if random => FEW_STEPS + self.fringe.len(),
+            () => 0,
+        };
+        if most > 0 {
+            self.tree.keep_steps(line, events, most);
+        } else {
+            self.tree.lines.forget_kept();
         }
     }
 
@@ -244,7 +257,6 @@ impl Optimal {
     /// begins.
     pub(super) fn stop_steering(&mut self) {
         self.tree.keeps_all = false;
-        self.executed.clear();
     }
 
     pub(super) fn start_again(&mut self) {
@@ -258,7 +270,7 @@ impl Optimal {
         self.shares = Shares::default();
         self.tree = Tree::new();
         self.tree.keeps_all = keeps_all;
-        self.executed.clear();
+        self.root = None;
         self.fringe = Fringe::new();
         self.fringe.push([0; 4], ROOT);
         self.progress.forget_queue();
@@ -289,11 +301,11 @@ impl Optimal {
         self.last_path.clear();
     }
 
-    /// Gives a random execution its place in the tree, or forgets it if it is covered.
-    fn learn_seed(&mut self, options: &mut Options, trace: &Trace) {
+    /// Gives an execution that nobody asked for its place in the tree; false if its class has been executed.
+    fn adopt(&mut self, options: &mut Options, trace: &Trace) -> bool {
         self.history.read(trace);
-        if trace.end != End::Passed {
-            return;
+        if trace.end != End::Passed || options.sample.is_some() {
+            return true;
         }
         let source = Source {
             trace,
@@ -302,36 +314,8 @@ impl Optimal {
             budget: options.budget,
             spinners: &self.spinners,
         };
-        let line = self.inserter.adopt(&mut self.tree, source, self.root, &mut self.order);
-        let Some(line) = line else { return };
-        let mut adopted = std::mem::take(&mut self.adopted);
-        reorder(trace, &self.order, &mut adopted);
-        self.tree.path(line, &mut self.path);
-        self.tree.executed(line, &adopted.events);
-        self.insert_reversals(options, &adopted, 0);
-        self.adopted = adopted;
-        self.settle(line);
-    }
-
-    /// Gives a steered execution its place in the tree, unless its class has been executed.
-    fn learn_steered(&mut self, options: &mut Options, trace: &Trace) {
-        self.history.read(trace);
-        if trace.end != End::Passed {
-            return;
-        }
-        let source = Source {
-            trace,
-            history: &self.history,
-            path: &[ROOT],
-            budget: options.budget,
-            spinners: &self.spinners,
-        };
-        let adopted = self.inserter.adopt_steered(&mut self.tree, source, &self.executed, &mut self.order);
-        let Some(adopted) = adopted else {
-            if !self.diver.is_diving() {
-                self.hunter.repeated();
-            }
-            return;
+        let Some(adopted) = self.inserter.adopt(&mut self.tree, source, &mut self.order) else {
+            return false;
         };
         let mut events = std::mem::take(&mut self.adopted);
         reorder(trace, &self.order, &mut events);
@@ -345,11 +329,13 @@ impl Optimal {
             }
         };
         self.tree.path(line, &mut self.path);
-        self.executed(line, &events.events);
+        self.tree.executed(line, &events.events);
         self.insert_reversals(options, &events, 0);
+        self.keep_steps(options, line, &events.events);
         self.adopted = events;
         self.progress.finish();
         self.settle(line);
+        true
     }
 
     /// `kept`: how many steps are as in the execution that reversals were inserted from last.

@@ -153,8 +153,8 @@ impl<'a> RegionWriter<'a> {
         self.ways.number(way.preemptions);
         self.ways.number(way.free);
         self.ways.count(steps);
-        self.ways.count(way.words.len());
-        for (at, &word) in way.words.iter().enumerate() {
+        self.ways.count(way.words().count());
+        for (at, word) in way.words().enumerate() {
             let is_edge = at < steps || (at - steps).is_multiple_of(2);
             let word = if is_edge { self.edge(word) } else { u64::from(word) };
             self.ways.number(word);

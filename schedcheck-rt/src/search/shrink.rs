@@ -5,8 +5,8 @@
 //! the trace (how far each thread has come, who ran last). The number of cuts is exponential in the
 //! number of threads only; beyond a limit the schedule is left as it is.
 //!
-//! Leaving a thread counts as a preemption if its next step could run: it does not block, or what
-//! it waits for is there. The result is a plan, to be confirmed by running it.
+//! Leaving a thread counts as a preemption if its next step could run and is no yield: it does not
+//! block, or what it waits for is there. The result is a plan, to be confirmed by running it.
 
 use super::dependence::blocks;
 use super::history::History;
@@ -80,7 +80,7 @@ fn could_run(trace: &Trace, history: &History, cut: &Cut, thread: ThreadId) -> b
     let accesses = match history.of_thread(thread).get(cut[thread.0 as usize] as usize) {
         Some(&step) => {
             let event = &trace.events[step as usize];
-            if event.forced || event.enabler != NO_STEP && !passed(event.enabler) {
+            if event.forced || event.yields || event.enabler != NO_STEP && !passed(event.enabler) {
                 return false;
             }
             event.accesses
@@ -91,7 +91,7 @@ fn could_run(trace: &Trace, history: &History, cut: &Cut, thread: ThreadId) -> b
                 return false;
             };
             let locks = |a: &Access| matches!(a.mode, Mode::Acquire | Mode::AcquireShared);
-            if !pending.enabled && !pending.accesses.iter().any(locks) {
+            if pending.yields || !pending.enabled && !pending.accesses.iter().any(locks) {
                 return false;
             }
             pending.accesses

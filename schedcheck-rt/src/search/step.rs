@@ -220,6 +220,8 @@ pub struct Event {
     /// The time-out fired because nothing else could run: it costs no budget, and it is ordered
     /// after everything before it and before everything after it.
     pub forced: bool,
+    /// The operation gives other threads their turn: to leave its thread before it is no preemption.
+    pub yields: bool,
     /// The accesses, at most two, unused ones [`Access::NONE`].
     pub accesses: [Access; 2],
     /// The step that made this one possible, if it was blocked before. It is an order edge.
@@ -373,6 +375,7 @@ impl Event {
             costly_alts: BudgetKinds::NONE,
             previous_enabled: false,
             forced: false,
+            yields: false,
             accesses: [Access::NONE; 2],
             enabler: NO_STEP,
             before: 0,

@@ -131,6 +131,35 @@ impl Tree {
         self.lines.chain(line).nth((step - start) as usize).expect("a step of the chain")
     }
 
+    /// What an executed line does at a step, nothing at its end; `None` if that is not known.
+    #[expect(clippy::option_option, reason = "to do nothing is not the same as not to know")]
+    pub(super) fn own_edge(&self, line: LineId, step: StepIndex) -> Option<Option<Edge>> {
+        let at = step - self.start(line);
+        if at < self.lines.way(line).steps {
+            return Some(Some(self.chained(line, step)));
+        }
+        self.lines.kept_step(line, at)
+    }
+
+    /// Whether something branches off at a step or behind it.
+    pub(super) fn branches_from(&self, line: LineId, step: StepIndex) -> bool {
+        self.children(line).next().is_some_and(|last| self.start(last) >= step)
+    }
+
+    /// Keeps what an executed line did, as far as something branches off, for executions that nobody
+    /// asked for; unless that would be much.
+    pub(super) fn keep_steps(&mut self, line: LineId, events: &[Event], most: usize) {
+        let (start, free) = (self.start(line), self.free(line));
+        let Some(last) = self.children(line).next().map(|last| self.start(last)).filter(|&last| last >= free)
+        else {
+            return;
+        };
+        let own = events.iter().take(last as usize + 1).skip(start as usize);
+        if self.lines.kept_count() + (last - start) as usize <= most {
+            self.lines.keep(line, own.map(Edge::of));
+        }
+    }
+
     /// How many nodes a tree of the same executions would have with one node for each step.
     pub(super) fn step_nodes(&self) -> usize {
         let mut nodes = 0;
@@ -222,7 +251,7 @@ impl Tree {
 
     /// `line` is to be executed as `events` have it, to their end.
     pub(super) fn spell_out(&mut self, line: LineId, events: &[Event]) {
-        let known = self.start(line) as usize + self.lines.chain(line).len();
+        let known = self.start(line) as usize + self.lines.way(line).steps as usize;
         let more = events.get(known..).unwrap_or_default();
         self.lines.extend(line, more.iter().map(Edge::of));
     }

@@ -122,9 +122,17 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The point before the first step, where the first execution did `own`.
-    pub(super) fn root(own: Option<Edge>) -> Place {
-        Place { line: ROOT, step: 0, own, reversed: None, preemptions: 0, running: None, goes_on: false }
+    /// The point before the first step.
+    pub(super) fn root() -> Place {
+        Place {
+            line: ROOT,
+            step: 0,
+            own: None,
+            reversed: None,
+            preemptions: 0,
+            running: None,
+            goes_on: false,
+        }
     }
 }
 
@@ -151,23 +159,6 @@ impl Inserter {
         let accesses = self.foresee(source, reversal);
         self.insert(tree, source, &Reversal { accesses, ..*reversal }, place)
             .map_or(Insertion::Covered, Insertion::New)
-    }
-
-    /// Finds a place for an execution that was not asked for, unless it is covered.
-    ///
-    /// All of it is w. `order` receives its steps in the order in which the tree has them, which
-    /// is an execution of the same class and the first one of the returned line.
-    pub(super) fn adopt(
-        &mut self,
-        tree: &mut Tree,
-        source: Source<'_>,
-        root: Option<Edge>,
-        order: &mut Vec<StepIndex>,
-    ) -> Option<LineId> {
-        let reversal = self.prepare_whole(source, order);
-        let branch = self.insert(tree, source, &reversal, Place::root(root));
-        *order = self.order.take().unwrap_or_default();
-        branch.map(|branch| branch.line)
     }
 
     /// Makes all of an execution w, the reversal of nothing.

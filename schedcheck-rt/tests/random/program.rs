@@ -4,6 +4,7 @@
 //! different notes, also where they end in a deadlock.
 
 use schedcheck_rt::exec::{TestResult, outside};
+use schedcheck_rt::facade::hint::spin_loop;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use schedcheck_rt::facade::sync::{Barrier, Condvar, Mutex, OnceLock, RwLock};
@@ -41,27 +42,34 @@ enum Op {
     ReceiveIfThere,
     ReceiveForAWhile,
     Offer,
+    Nap,
     Park,
     ParkALittle,
     HoldAndPark(usize),
     Unpark,
     Meet,
     Initialise,
+    SpinUntilSet(usize),
+    YieldUntilSet(usize),
+    SpinUntilLocked(usize),
+    SpinUntilExchanged(usize),
 }
 
 use Op::*;
 
 /// Operations that have to do with each other: a program takes from two of these.
-const THEMES: [&[Op]; 9] = [
+const THEMES: [&[Op]; 11] = [
     &[Lock(0), Lock(1), LockBoth(0), LockBoth(1), TryLock(0), TryLock(1)],
     &[Read, Write, TryRead, TryWrite, ReadAndLock],
     &[Wait, WaitALittle, NotifyOne, NotifyAll, Lock(0)],
     &[Load(0), Store(0), Add(0), Swap(0), Exchange(0), ExchangeWeakly(0)],
     &[Load(0), Store(1), Load(1), Store(0), Add(1)],
     &[Send, Receive, ReceiveIfThere, ReceiveForAWhile, Offer],
-    &[Park, ParkALittle, Unpark, HoldAndPark(0), Lock(0)],
+    &[Park, ParkALittle, Unpark, HoldAndPark(0), Lock(0), Nap],
     &[HoldAndPark(0), HoldAndPark(1), TryLock(0), LockBoth(0), LockBoth(1)],
     &[Meet, Initialise, Add(0), Lock(0)],
+    &[SpinUntilSet(0), Store(0), Add(0), SpinUntilExchanged(0), Load(0)],
+    &[YieldUntilSet(1), SpinUntilSet(1), Store(1), SpinUntilLocked(0), LockBoth(0), Lock(0)],
 ];
 
 /// Which program the body is.
@@ -100,7 +108,7 @@ fn operations(seed: u64) -> Vec<Vec<Op>> {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5EED);
     random.below(2);
     let themes = [THEMES[random.below(THEMES.len())], THEMES[random.below(THEMES.len())]];
-    let (threads, longest) = if random.below(2) == 0 { (2, 3) } else { (3, 2) };
+    let (threads, longest) = [(2, 2), (2, 2), (2, 3), (3, 1)][random.below(4)];
     (0..threads)
         .map(|_| {
             let length = 1 + random.below(longest);
@@ -151,7 +159,7 @@ pub(crate) fn body() -> TestResult {
         creator: thread::current(),
     };
     let (sender, receiver) = channel();
-    let (offers, taken) = sync_channel(1);
+    let (offers, taken) = sync_channel(operations.len() % 2);
     thread::scope(|scope| {
         let mut others = Vec::new();
         for (thread, list) in operations.iter().enumerate().skip(1) {
@@ -242,6 +250,10 @@ impl Shared {
             Offer => own.offers.send(me).map_or(1, |()| 0),
             // Only the main thread receives; the others send instead.
             Receive | ReceiveIfThere | ReceiveForAWhile => self.receive(own, op),
+            Nap => {
+                thread::sleep(MOMENT);
+                0
+            }
             Park => {
                 thread::park();
                 0
@@ -262,6 +274,30 @@ impl Shared {
             }
             Meet => u32::from(self.barrier.wait().is_leader()),
             Initialise => *self.once.get_or_init(|| me),
+            SpinUntilSet(at) => loop {
+                match self.numbers[at].load(SeqCst) {
+                    0 => spin_loop(),
+                    value => break value,
+                }
+            },
+            YieldUntilSet(at) => loop {
+                match self.numbers[at].load(SeqCst) {
+                    0 => thread::yield_now(),
+                    value => break value,
+                }
+            },
+            SpinUntilLocked(at) => loop {
+                if let Ok(mut guard) = self.locks[at].try_lock() {
+                    *guard = *guard * 4 + me;
+                    break *guard;
+                }
+            },
+            SpinUntilExchanged(at) => {
+                while self.numbers[at].compare_exchange(0, me, SeqCst, SeqCst).is_err() {
+                    spin_loop();
+                }
+                self.numbers[at].swap(0, SeqCst)
+            }
         };
         note(own.thread, found);
     }

@@ -30,6 +30,7 @@ mod partition;
 mod popular;
 mod predictions;
 mod races;
+mod raw_locks;
 mod readme;
 mod real_bugs;
 mod regressions;

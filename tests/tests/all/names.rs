@@ -85,3 +85,47 @@ fn trusted_code_is_not_preempted_and_the_statement_says_so() {
     assert_eq!(run(&[]).0, "passed");
     assert_eq!(run(&["--trust", "named::work"]).0, "panic", "the command line is nearer");
 }
+
+/// What the compiler inlines, jumps to or shares is recognised like everything else.
+fn functions_are_recognised(profile: &[&str]) {
+    let project = Project::shared("named");
+    let passes = |test: &str, args: &[&str]| {
+        let test = format!("tests::{test}");
+        let common = ["--all-tests", "--exact", &test, "--message-format", "json"];
+        let verdicts = project.schedcheck(&[&common, profile, args].concat()).run().verdicts();
+        let (_, verdict) = verdicts.into_iter().next().expect("a verdict");
+        let coverage = verdict["coverage"].as_str().unwrap_or_default().to_owned();
+        assert!(!coverage.contains("no function"), "{coverage}");
+        verdict["outcome"] == "passed" && verdict["complete"] == true
+    };
+    for (test, function) in [
+        ("raised_twice", "named::raise"),
+        ("raised_twice_inlined", "named::raise_inlined"),
+        ("raised_twice_in_the_end", "named::raise_in_the_end"),
+    ] {
+        assert!(passes(test, &["--trust", function]), "{test}: {function} is preempted");
+        assert!(!passes(test, &["--focus", function]), "{test}: {function} is not preempted");
+        assert!(passes(test, &["--focus", "named::work"]), "{test}: everything is preempted");
+    }
+    // The bug takes a preemption of one of them; the other one will do.
+    for (test, one, other) in [
+        ("raised_left_and_right", "named::raise_left", "named::raise_right"),
+        ("raised_here_and_there", "named::raise_here", "named::raise_there"),
+    ] {
+        for name in [one, other] {
+            assert!(!passes(test, &["--trust", name]), "{test}: more is trusted than {name}");
+            assert!(!passes(test, &["--focus", name]), "{test}: {name} is not preempted");
+        }
+        assert!(passes(test, &["--trust", one, "--trust", other]), "{test}: they are preempted");
+    }
+}
+
+#[test]
+fn functions_are_recognised_without_optimisation() {
+    functions_are_recognised(&[]);
+}
+
+#[test]
+fn functions_are_recognised_in_optimised_builds() {
+    functions_are_recognised(&["-r"]);
+}

@@ -125,6 +125,8 @@ const PASSING: &[(&str, Coverage, &[&str])] = &[
     ("parking::sleep_is_no_synchronisation", Exactly(2), &["false", "true"]),
     ("parking::sleep_takes_time", Exactly(1), &["true"]),
     ("parking::store_after_unpark", Complete, &["false", "true"]),
+    ("random::numbers_are_not_drawn_twice", Exactly(1), &["6"]),
+    ("random::the_same_schedule_draws_the_same_numbers", Complete, &["done"]),
     ("statics::static_atomic", Exactly(2), &["01", "10"]),
     ("statics::static_cell", Exactly(2), &["11", "22"]),
     ("statics::static_lazy_value", Exactly(2), &["value 0"]),

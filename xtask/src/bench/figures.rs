@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
+
 /// The tool of this repository, as it is named beside the others.
 pub(super) const OURS: &str = "schedcheck";
 
@@ -68,6 +70,10 @@ impl Spread {
         values.sort_by(f64::total_cmp);
         let (&least, &greatest) = (values.first()?, values.last()?);
         Some(Spread { least, median: values[values.len() / 2], greatest })
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({ "least": self.least, "median": self.median, "greatest": self.greatest })
     }
 }
 

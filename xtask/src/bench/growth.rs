@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail};
 use schedcheck_tests::project::Project;
 use serde_json::Value;
 
-use super::report::aligned;
+use super::chart::{self, Line, Panel};
+use super::report::{Section, aligned};
 use crate::Outcome;
 
 const TEST: &str = "blocking_collection::tests::blocking_collection_large_fixed";
@@ -23,13 +24,16 @@ const PARTS: [(&str, &[&str]); 2] = [
 
 /// The search at one moment.
 #[derive(Clone, Copy, Debug)]
-struct Point {
+pub(super) struct Point {
     seconds: f64,
     executions: u64,
     pending: u64,
     bytes: u64,
     step_nodes: Option<u64>,
 }
+
+/// The curves of both parts.
+pub(super) type Curves = Vec<(&'static str, Vec<Point>)>;
 
 /// Explores and draws.
 pub(super) fn run(arguments: &[&str]) -> Outcome {
@@ -41,17 +45,57 @@ pub(super) fn run(arguments: &[&str]) -> Outcome {
             _ => bail!("{} is not known, or needs a value", pair.join(" ")),
         }
     }
-    let project = Project::copy_of("gambit");
-    let mut parts = Vec::new();
-    for (title, args) in PARTS {
-        let points = explore(&project, seconds, args)?;
-        eprintln!("{title}\n{}\n{}", graph(&points, 72, 16), aligned(&rows(&points)));
-        parts.push((title, points));
+    let curves = measure(seconds)?;
+    for (title, points) in &curves {
+        eprintln!("{title}\n{}\n{}", graph(points, 72, 16), aligned(&rows(points)));
     }
     if let Some(file) = svg {
-        fs::write(file, draw(&parts)).context(file.to_owned())?;
+        fs::write(file, chart::drawing(&[panel(&curves).into()])).context(file.to_owned())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Explores for some seconds in each way.
+pub(super) fn measure(seconds: u64) -> Result<Curves> {
+    let project = Project::copy_of("gambit");
+    PARTS.into_iter().map(|(title, args)| Ok((title, explore(&project, seconds, args)?))).collect()
+}
+
+pub(super) fn sections(curves: &Curves) -> Vec<Section> {
+    let section = |(title, points): &(&str, Vec<Point>)| {
+        Section::new(&format!("memory of the search over time: {title}"), rows(points))
+    };
+    curves.iter().map(section).collect()
+}
+
+pub(super) fn json(curves: &Curves) -> Value {
+    let point = |point: &Point| {
+        serde_json::json!({
+            "seconds": point.seconds, "executions": point.executions, "pending": point.pending,
+            "bytes": point.bytes, "step_nodes": point.step_nodes,
+        })
+    };
+    let curve = |(title, points): &(&str, Vec<Point>)| serde_json::json!({ "search": title, "points": points.iter().map(point).collect::<Vec<_>>() });
+    curves.iter().map(curve).collect()
+}
+
+/// Megabytes over seconds, thinned out: a screen does not show more.
+pub(super) fn panel(curves: &Curves) -> Panel {
+    let line = |(title, points): &(&str, Vec<Point>)| {
+        let every = points.len().div_ceil(200).max(1);
+        let points = points.iter().step_by(every);
+        Line {
+            name: (*title).to_owned(),
+            points: points.map(|point| (point.seconds, point.bytes as f64 / 1e6)).collect(),
+        }
+    };
+    Panel {
+        title: "memory of the search, MB".to_owned(),
+        below: "seconds".to_owned(),
+        lines: curves.iter().map(line).collect(),
+        log_x: false,
+        steps: false,
+    }
 }
 
 fn explore(project: &Project, seconds: u64, args: &[&str]) -> Result<Vec<Point>> {
@@ -135,43 +179,6 @@ fn graph(points: &[Point], columns: usize, lines: usize) -> String {
     text
 }
 
-/// The curves as a picture.
-fn draw(parts: &[(&str, Vec<Point>)]) -> String {
-    const WIDTH: f64 = 640.0;
-    const HEIGHT: f64 = 240.0;
-    let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"sans-serif\" font-size=\"12\">\n",
-        WIDTH + 80.0,
-        (HEIGHT + 60.0) * parts.len() as f64
-    );
-    for (at, (title, points)) in parts.iter().enumerate() {
-        let top = (HEIGHT + 60.0) * at as f64 + 30.0;
-        let end = points.last().map_or(1.0, |point| point.seconds).max(1e-3);
-        let most = points.iter().map(|point| point.bytes).max().unwrap_or(1).max(1) as f64;
-        let place = |point: &Point| {
-            let x = 60.0 + point.seconds / end * WIDTH;
-            let y = top + HEIGHT - point.bytes as f64 / most * HEIGHT;
-            format!("{x:.1},{y:.1}")
-        };
-        let line: Vec<String> = points.iter().map(place).collect();
-        text.push_str(&format!(
-            "<text x=\"60\" y=\"{}\">{title}</text>\n\
-             <path d=\"M60 {top} V{bottom} H{right}\" fill=\"none\" stroke=\"black\"/>\n\
-             <polyline points=\"{}\" fill=\"none\" stroke=\"steelblue\"/>\n\
-             <text x=\"2\" y=\"{}\">{:.1} MB</text><text x=\"{}\" y=\"{}\">{end:.0} s</text>\n",
-            top - 8.0,
-            line.join(" "),
-            top + 10.0,
-            most / 1e6,
-            WIDTH + 30.0,
-            top + HEIGHT + 16.0,
-            bottom = top + HEIGHT,
-            right = 60.0 + WIDTH,
-        ));
-    }
-    text + "</svg>\n"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,7 +199,8 @@ mod tests {
         let text = graph(&points(), 4, 3);
         assert!(text.lines().next().is_some_and(|line| line.ends_with("|   █")), "{text}");
         assert_eq!(sampled(&points(), 2), [500, 1500]);
-        assert!(draw(&[("part", points())]).contains("polyline"));
+        let drawn = panel(&vec![("part", points())]);
+        assert_eq!(drawn.lines[0].points[1], (1.0, 0.0005));
     }
 
     #[test]

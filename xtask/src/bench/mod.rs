@@ -3,6 +3,8 @@
 //! Rates are executions per second of time on a core, which other work on the machine disturbs less
 //! than time on the wall; ours are also given by the engine's own clock.
 
+mod bugs;
+mod chart;
 mod figures;
 mod growth;
 mod guided;
@@ -20,6 +22,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 
 use crate::Outcome;
 use figures::Figures;
@@ -28,11 +31,19 @@ pub(crate) use report::aligned;
 const USAGE: &str = "\
 Usage: cargo xtask bench [OPTIONS]
 
-  --rounds N         repeat everything N times; the table has medians [default: 3]
-  --seconds N        what a peer gets for a program in a round [default: 1]
-  --markdown FILE    write the table as Markdown, too
-  --json FILE        write all figures as JSON, too
+  Ours beside loom and shuttle: rates, bugs and memory, in about a quarter of an hour on two cores.
 
+  --only PART        `rates`, `bugs` or `memory` (repeatable)
+  --quick            one round, one seed, half of the time: a minute or two, once everything is built
+  --rounds N         measure rates N times; the table has medians [default: 3]
+  --seconds N        what a peer gets for a program in a round, and memory for each search [default: 1]
+  --seeds N          look for bugs N times where chance has a part in it [default: 5]
+  --limit N          seconds in which a bug must be found [default: 2]
+  --markdown FILE    write the tables as Markdown, too
+  --json FILE        write all figures as JSON, too
+  --svg FILE         draw them, too
+
+  --table bugs       the same as --only bugs
   --table gambit     executions to the bugs of papers, by every way to search (GAMBIT, Table 2):
                      --seconds N for each test, --seeds N, --markdown FILE
   --table guided     median executions to the bugs of a thesis on guided testing, guided and not:
@@ -60,24 +71,81 @@ const COMPARED: [&str; 9] = [
 const PADDED: [(&str, f64); 4] =
     [("padded_0", 17.0), ("padded_8", 33.0), ("padded_16", 49.0), ("padded_32", 81.0)];
 
+/// Parts that a run can have.
+const PARTS: [&str; 3] = ["rates", "bugs", "memory"];
+
+/// Seconds of each search whose memory is measured, for one second of a peer.
+const MEMORY: u64 = 10;
+
 /// What the command line asks for.
 struct Options {
+    only: Vec<String>,
     rounds: u32,
     time: Duration,
+    seeds: u64,
+    limit: Duration,
     markdown: Option<String>,
     json: Option<String>,
+    svg: Option<String>,
 }
 
-/// Measures and prints the table.
+/// Measures and prints the tables.
 pub(crate) fn run(repository: &Path, arguments: &[&str]) -> Outcome {
     match *arguments {
+        ["--table", "bugs", ref options @ ..] => {
+            return compare(repository, &Options::parse(&[&["--only", "bugs"], options].concat())?);
+        }
         ["--table", "gambit", ref options @ ..] => return table::run(options),
         ["--table", "guided", ref options @ ..] => return guided::run(options),
         ["--table", "scale", ref options @ ..] => return scale::run(options),
         ["--figure", "memory", ref options @ ..] => return growth::run(options),
         _ => {}
     }
-    let options = Options::parse(arguments)?;
+    compare(repository, &Options::parse(arguments)?)
+}
+
+/// Ours beside the others.
+fn compare(repository: &Path, options: &Options) -> Outcome {
+    let machine = machine::describe(repository)?;
+    let mut sections = vec![report::facts(&machine)];
+    let mut panels = Vec::new();
+    let facts = machine.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
+    let mut all = json!({ "machine": facts.collect::<serde_json::Map<_, _>>() });
+    if options.wants("rates") {
+        let figures = rates(repository, options)?;
+        let targets = targets::check(&figures);
+        panels.push(chart::rates(&figures));
+        sections.extend(report::sections(&figures, &targets));
+        all["rates"] = report::json(&figures, &targets);
+    }
+    if options.wants("bugs") {
+        let hunt = bugs::run(repository, options.seeds, options.limit)?;
+        panels.push(chart::found(&bugs::curves(&hunt)));
+        sections.extend(bugs::sections(&hunt));
+        all["bugs"] = bugs::json(&hunt);
+    }
+    if options.wants("memory") {
+        let curves = growth::measure((options.time.as_secs_f64() * MEMORY as f64) as u64)?;
+        panels.push(growth::panel(&curves).into());
+        sections.extend(growth::sections(&curves));
+        all["memory"] = growth::json(&curves);
+    }
+    eprint!("{}", report::text(&sections));
+    let drawing = || chart::drawing(&panels);
+    let files = [
+        (&options.markdown, report::markdown(&sections)),
+        (&options.json, serde_json::to_string_pretty(&all)? + "\n"),
+        (&options.svg, drawing()),
+    ];
+    for (file, contents) in files {
+        if let Some(file) = file {
+            fs::write(file, contents).with_context(|| file.clone())?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn rates(repository: &Path, options: &Options) -> Result<Figures> {
     let peers = peers::build(repository)?;
     let mut figures = Figures::default();
     for round in 1..=options.rounds {
@@ -87,38 +155,63 @@ pub(crate) fn run(repository: &Path, arguments: &[&str]) -> Outcome {
             peers::measure(&peers, tool, options.time, &mut figures)?;
         }
     }
-    let machine = machine::describe(repository)?;
-    let targets = targets::check(&figures);
-    eprint!("{}", report::text(&machine, &figures, &targets));
-    if let Some(file) = &options.markdown {
-        fs::write(file, report::markdown(&machine, &figures, &targets)).with_context(|| file.clone())?;
-    }
-    if let Some(file) = &options.json {
-        let json = serde_json::to_string_pretty(&report::json(&machine, &figures, &targets))?;
-        fs::write(file, json + "\n").with_context(|| file.clone())?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(figures)
 }
 
 impl Options {
     fn parse(arguments: &[&str]) -> Result<Options> {
-        let mut options = Options { rounds: 3, time: Duration::from_secs(1), markdown: None, json: None };
+        let mut options = Options {
+            only: Vec::new(),
+            rounds: 3,
+            time: Duration::from_secs(1),
+            seeds: 5,
+            limit: Duration::from_secs(2),
+            markdown: None,
+            json: None,
+            svg: None,
+        };
         let mut arguments = arguments.iter();
         while let Some(&name) = arguments.next() {
+            if name == "--quick" {
+                let half = Duration::from_millis(500);
+                options = Options { rounds: 1, seeds: 1, time: half, limit: half, ..options };
+                continue;
+            }
             let Some(&value) = arguments.next() else {
                 bail!("{name} needs a value, or is not known\n{USAGE}");
             };
+            let seconds = || -> Result<Duration> {
+                Duration::try_from_secs_f64(value.parse().context(name.to_owned())?).context(name.to_owned())
+            };
             match name {
+                "--only" if PARTS.contains(&value) => options.only.push(value.to_owned()),
                 "--rounds" => options.rounds = value.parse().context("--rounds")?,
-                "--seconds" => {
-                    let seconds = value.parse().context("--seconds")?;
-                    options.time = Duration::try_from_secs_f64(seconds).context("--seconds")?;
-                }
+                "--seconds" => options.time = seconds()?,
+                "--seeds" => options.seeds = value.parse().context("--seeds")?,
+                "--limit" => options.limit = seconds()?,
                 "--markdown" => options.markdown = Some(value.to_owned()),
                 "--json" => options.json = Some(value.to_owned()),
-                _ => bail!("{name} is not known\n{USAGE}"),
+                "--svg" => options.svg = Some(value.to_owned()),
+                _ => bail!("{name} {value} is not known\n{USAGE}"),
             }
         }
         Ok(options)
+    }
+
+    fn wants(&self, part: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_and_limits_are_chosen() {
+        let options = Options::parse(&["--quick", "--only", "bugs", "--limit", "0.25"]).unwrap();
+        assert!(options.wants("bugs") && !options.wants("rates"));
+        assert_eq!((options.seeds, options.limit), (1, Duration::from_millis(250)));
+        assert!(Options::parse(&["--only", "speed"]).is_err());
     }
 }

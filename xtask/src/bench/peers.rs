@@ -16,8 +16,14 @@ pub(super) const TOOLS: [&str; 5] = ["loom", "shuttle dfs", "shuttle random", "s
 /// Builds the package and says where its executable is.
 pub(super) fn build(repository: &Path) -> Result<PathBuf> {
     eprintln!("building loom and shuttle");
+    executable(repository, &["build", "--package", "peers"])
+}
+
+/// Lets cargo build something of `tests/bench` and says where the executable is.
+pub(super) fn executable(repository: &Path, args: &[&str]) -> Result<PathBuf> {
     let output = Command::new("cargo")
-        .args(["build", "--release", "--quiet", "--package", "peers", "--message-format", "json"])
+        .args(args)
+        .args(["--release", "--quiet", "--message-format", "json"])
         .current_dir(repository.join("tests/bench"))
         .stderr(Stdio::inherit())
         .output()

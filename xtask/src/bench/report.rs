@@ -6,7 +6,21 @@ use super::figures::{End, Figures, OURS, Spread, WITH_RACES};
 use super::targets::Target;
 use super::{COMPARED, PADDED, peers};
 
-type Rows = Vec<Vec<String>>;
+pub(super) type Rows = Vec<Vec<String>>;
+
+/// A table of the report, the first row with its headings.
+pub(super) struct Section {
+    pub(super) title: String,
+    pub(super) rows: Rows,
+    /// What is to be said below it.
+    pub(super) notes: Vec<String>,
+}
+
+impl Section {
+    pub(super) fn new(title: &str, rows: Rows) -> Section {
+        Section { title: title.to_owned(), rows, notes: Vec::new() }
+    }
+}
 
 const HEADINGS: [&str; 7] = [
     "program",
@@ -19,24 +33,37 @@ const HEADINGS: [&str; 7] = [
 ];
 
 /// One table after the other, for a terminal.
-pub(super) fn text(machine: &[(&str, String)], figures: &Figures, targets: &[Target]) -> String {
-    let tables = [facts(machine), comparison(figures), costs(figures), verdicts(targets)];
-    tables.iter().map(|rows| aligned(rows) + "\n").collect()
+pub(super) fn text(sections: &[Section]) -> String {
+    let section = |section: &Section| {
+        let notes: String = section.notes.iter().map(|note| format!("{note}\n")).collect();
+        format!("{}\n\n{}{notes}\n", section.title.to_uppercase(), aligned(&section.rows))
+    };
+    sections.iter().map(section).collect()
 }
 
 /// The same for a document.
-pub(super) fn markdown(machine: &[(&str, String)], figures: &Figures, targets: &[Target]) -> String {
-    let tables = [facts(machine), comparison(figures), costs(figures), verdicts(targets)];
-    tables.iter().map(|rows| as_markdown(rows) + "\n").collect()
+pub(super) fn markdown(sections: &[Section]) -> String {
+    let section = |section: &Section| {
+        let notes: String = section.notes.iter().map(|note| format!("\n{note}\n")).collect();
+        format!("### {}\n\n{}{notes}\n", section.title, as_markdown(&section.rows))
+    };
+    sections.iter().map(section).collect()
+}
+
+/// The tables of the rates.
+pub(super) fn sections(figures: &Figures, targets: &[Target]) -> Vec<Section> {
+    vec![
+        Section::new("executions per second, and to exhaust", comparison(figures)),
+        Section::new("cost of an execution", costs(figures)),
+        Section::new("targets", verdicts(targets)),
+    ]
 }
 
 /// Everything that was measured.
-pub(super) fn json(machine: &[(&str, String)], figures: &Figures, targets: &[Target]) -> Value {
+pub(super) fn json(figures: &Figures, targets: &[Target]) -> Value {
     let measurement = |program: &str, tool: &str| {
         let cell = figures.cell(program, tool);
-        let spread = |spread: Option<Spread>| {
-            spread.map(|s| json!({ "least": s.least, "median": s.median, "greatest": s.greatest }))
-        };
+        let spread = |spread: Option<Spread>| spread.map(|spread| spread.json());
         json!({
             "program": program, "tool": tool,
             "executions": cell.first().map(|first| first.executions),
@@ -55,20 +82,17 @@ pub(super) fn json(machine: &[(&str, String)], figures: &Figures, targets: &[Tar
             "measured": target.measured, "reached": target.reached,
         })
     });
-    let machine: serde_json::Map<String, Value> =
-        machine.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
-    json!({
-        "machine": machine, "measurements": measurements, "targets": targets.collect::<Vec<_>>(),
-    })
+    json!({ "measurements": measurements, "targets": targets.collect::<Vec<_>>() })
 }
 
 fn tools() -> impl Iterator<Item = &'static str> {
     [OURS, WITH_RACES].into_iter().chain(peers::TOOLS)
 }
 
-fn facts(machine: &[(&str, String)]) -> Rows {
+/// Where and of what the figures are.
+pub(super) fn facts(machine: &[(&str, String)]) -> Section {
     let rows = machine.iter().map(|(name, value)| vec![(*name).to_owned(), value.clone()]);
-    [row(&["machine", ""])].into_iter().chain(rows).collect()
+    Section::new("machine and versions", [row(&["what", "which"])].into_iter().chain(rows).collect())
 }
 
 fn comparison(figures: &Figures) -> Rows {

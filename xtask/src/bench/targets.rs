@@ -12,7 +12,7 @@ pub(super) struct Target {
 }
 
 /// By these, rates are compared: large enough for a clock.
-const RATED: [&str; 4] = ["fetch_add_2x9", "mutex_3x4", "condvar_6", "mpsc_2x8"];
+pub(super) const RATED: [&str; 4] = ["fetch_add_2x9", "mutex_3x4", "condvar_6", "mpsc_2x8"];
 
 /// Programs of which the number of happens-before classes is known.
 const CLASSES: [(&str, u64); 4] =

@@ -6,11 +6,15 @@
 //! number, and what the names say about it is looked up once. Nothing of this happens unless a name
 //! was given.
 //!
-//! A function that the compiler inlined has no frame of its own and is not seen. Tests are built
-//! without optimisation unless the user wants otherwise.
+//! A function that the compiler inlined has no frame of its own; debug information says where its code
+//! lies within others ([`inlined`]). Optimisations by which calls would vanish even from there (jumps in
+//! the place of last calls, equal code of several functions made one) are off in the user's crates: the
+//! command's `build/wrapper.rs` has the list.
 
 mod changed;
 mod elements;
+mod elf;
+mod inlined;
 pub(crate) mod sites;
 mod source;
 mod symbols;

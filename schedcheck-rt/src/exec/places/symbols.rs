@@ -1,5 +1,7 @@
-//! Functions and statics of the running program by name, from its own symbol table.
+//! Functions and statics of the running program by name, from its own symbol table and debug information.
 
+use super::elf::{Elf, number, text};
+use super::inlined::{self, Inlined};
 use std::ffi::{c_int, c_void};
 
 /// Ranges of addresses, sorted.
@@ -78,7 +80,7 @@ pub(super) fn of_this_program() -> Symbols {
 }
 
 /// By how much the loader moved the program.
-fn load_address() -> usize {
+pub(super) fn load_address() -> usize {
     unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _size: usize, base: *mut c_void) -> c_int {
         // SAFETY: the loader passes a valid entry, and `base` is the caller's. The program comes first.
         unsafe { *base.cast::<usize>() = (*info).dlpi_addr as usize };
@@ -90,42 +92,38 @@ fn load_address() -> usize {
     base
 }
 
-/// The symbols of a 64-bit little-endian ELF file.
+/// The functions and statics of a program, and the copies of functions that were inlined.
 fn read(file: &[u8], base: usize) -> Option<Symbols> {
-    const SYMBOL_TABLE: u64 = 2;
-    const HEADER: usize = 64;
     const ENTRY: usize = 24;
-    let number = |at: usize, length: usize| -> Option<u64> {
-        let bytes = file.get(at..at.checked_add(length)?)?;
-        Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
-    };
-    if !file.starts_with(b"\x7fELF\x02\x01") {
-        return None;
-    }
-    let headers = number(0x28, 8)? as usize;
-    let count = number(0x3C, 2)? as usize;
-    let header = |index: usize, field: usize, length: usize| number(headers + index * HEADER + field, length);
-    let table = (0..count).find(|index| header(*index, 4, 4) == Some(SYMBOL_TABLE))?;
-    let (start, size) = (header(table, 0x18, 8)? as usize, header(table, 0x20, 8)? as usize);
-    let texts = header(table, 0x28, 4)? as usize;
-    let (text_start, text_size) = (header(texts, 0x18, 8)? as usize, header(texts, 0x20, 8)? as usize);
-    let texts = file.get(text_start..text_start.checked_add(text_size)?)?;
+    let elf = Elf::new(file)?;
+    let (table, texts) = elf.symbols()?;
     let mut symbols = Vec::new();
-    for entry in (start..start + size).step_by(ENTRY) {
-        let kind = number(entry + 4, 1)? & 0xF;
-        let length = number(entry + 16, 8)? as usize;
+    for entry in (0..table.len()).step_by(ENTRY) {
+        let kind = number(table, entry + 4, 1)? & 0xF;
+        let length = number(table, entry + 16, 8)? as usize;
         // Objects and functions.
         if !matches!(kind, 1 | 2) || length == 0 {
             continue;
         }
-        let text = texts.get(number(entry, 4)? as usize..)?;
-        let text = &text[..text.iter().position(|byte| *byte == 0)?];
-        let Ok(name) = std::str::from_utf8(text) else { continue };
-        let start = base + number(entry + 8, 8)? as usize;
-        let path = elements(&format!("{:#}", rustc_demangle::demangle(name)));
-        symbols.push(Symbol { path, start, end: start + length, is_function: kind == 2 });
+        let Some(name) = text(texts, number(table, entry, 4)? as usize) else { continue };
+        let start = base + number(table, entry + 8, 8)? as usize;
+        symbols.push(Symbol { path: path_of(name), start, end: start + length, is_function: kind == 2 });
+    }
+    for Inlined { name, ranges } in inlined::functions(&elf) {
+        let path = path_of(name);
+        let copies = ranges.into_iter().map(|(start, end)| Symbol {
+            path: path.clone(),
+            start: base + start,
+            end: base + end,
+            is_function: true,
+        });
+        symbols.extend(copies);
     }
     Some(Symbols(symbols))
+}
+
+fn path_of(symbol: &str) -> Vec<String> {
+    elements(&format!("{:#}", rustc_demangle::demangle(symbol)))
 }
 
 /// The elements of a path, without generic arguments; of `<A as B>::c` and `<impl B for A>::c` those

@@ -21,9 +21,11 @@ pub(crate) enum Family {
     Spawns,
     /// Loops that wait, whose idle rounds the model refuses to execute.
     Spins,
+    /// Threads that ask for others to go first.
+    Yields,
 }
 
-pub(crate) const FAMILIES: [Family; 7] = [
+pub(crate) const FAMILIES: [Family; 8] = [
     Family::Memory,
     Family::Locks,
     Family::RwLocks,
@@ -31,6 +33,7 @@ pub(crate) const FAMILIES: [Family; 7] = [
     Family::Channels,
     Family::Spawns,
     Family::Spins,
+    Family::Yields,
 ];
 
 const VARIABLES: u32 = 3;
@@ -95,6 +98,7 @@ fn body(rng: &mut Rng, family: Family, count: usize, variables: u32) -> Vec<(Gua
             Family::Locks if special => locks(rng, variables, &mut ops),
             Family::RwLocks if special => rwlocks(rng, variables, &mut ops),
             Family::Condvars if special => condvars(rng, &mut ops),
+            Family::Yields if special => ops.extend([plain(Op::Yield), plain(memory(rng, variables))]),
             Family::Channels if special => ops.push(plain(match rng.below(6) {
                 0 | 1 => Op::Send(CHANNEL, 1 + rng.below(2) as u64),
                 2 => Op::Recv(CHANNEL),

@@ -48,6 +48,8 @@ pub(crate) enum Op {
     Look(u32),
     /// Second part: another load.
     LookAside(u32),
+    /// Asks for others to go first.
+    Yield,
 }
 
 pub(crate) type Script = Rc<dyn Fn(&[u64]) -> Option<Op>>;
@@ -189,11 +191,16 @@ impl<'p> State<'p> {
         next > 0 && trusted(next - 1) && trusted(next)
     }
 
+    /// The thread that is running, if it can go on and wants to: to leave it is a preemption.
+    fn running(&self) -> Option<ThreadId> {
+        let goes_on =
+            |last: &ThreadId| self.op(last.0).is_some_and(|op| op != Op::Yield && self.enabled(last.0, op));
+        self.last.filter(goes_on)
+    }
+
     /// The thread that is running and must not be preempted.
     pub(crate) fn held(&self) -> Option<ThreadId> {
-        let last = self.last?;
-        let enabled = self.op(last.0).is_some_and(|op| self.enabled(last.0, op));
-        (enabled && self.is_held(last.0)).then_some(last)
+        self.running().filter(|last| self.is_held(last.0))
     }
 
     /// What every live thread is about to do.
@@ -208,7 +215,7 @@ impl<'p> State<'p> {
                     costly_alts: self.costly(thread, op),
                     accesses: [access, Access::NONE],
                     site: site_of(op),
-                    yields: false,
+                    yields: op == Op::Yield,
                     held: self.is_held(thread),
                 });
             }
@@ -257,7 +264,7 @@ impl<'p> State<'p> {
                     _ => (c, ReadsWhen::StateIs(0), Mode::TryAcquire, items),
                 }
             }
-            Op::Choose(_) | Op::Spawn(_) | Op::Start | Op::Finish | Op::Join(_) => {
+            Op::Choose(_) | Op::Spawn(_) | Op::Start | Op::Finish | Op::Join(_) | Op::Yield => {
                 return (Access::NONE, ReadsWhen::Never, Mode::None, 0);
             }
         };
@@ -276,7 +283,7 @@ impl<'p> State<'p> {
         let op = self.op(thread).expect("the thread has an operation");
         let mut event = Event::of(choice.thread);
         event.alt = choice.alt;
-        let previous = self.last.filter(|last| self.op(last.0).is_some_and(|op| self.enabled(last.0, op)));
+        let previous = self.running();
         event.previous_enabled = previous.is_some();
         if previous.is_some_and(|last| last != choice.thread) {
             self.preemptions += 1;
@@ -290,6 +297,7 @@ impl<'p> State<'p> {
             _ => self.costly(thread, op),
         };
         event.forced = forced;
+        event.yields = op == Op::Yield;
         event.site = site_of(op);
         let (access, reads_when, full_mode, before) = self.describe(op);
         event.accesses[0] = access;
@@ -415,6 +423,7 @@ impl<'p> State<'p> {
                 self.threads[thread as usize].finished = Some(step);
                 0
             }
+            Op::Yield => 0,
             Op::Join(child) => {
                 event.enabler = self.threads[child as usize].finished.expect("finished");
                 0
@@ -503,9 +512,13 @@ impl Model for Toy {
             let pending = state.pending();
             let step = state.steps;
             let by_default = || {
-                let enabled = |thread| pending.iter().find(|p| p.thread == thread && p.enabled);
-                let on = state.last.and_then(enabled).or_else(|| pending.iter().find(|p| p.enabled));
-                match on {
+                let enabled = || pending.iter().filter(|p| p.enabled);
+                let last = state.last.and_then(|last| enabled().find(|p| p.thread == last));
+                let on = match last {
+                    Some(last) if last.yields => enabled().find(|p| p.thread.0 > last.thread.0),
+                    last => last,
+                };
+                match on.or_else(|| enabled().next()) {
                     Some(next) => Some((Choice { thread: next.thread, alt: Alt::DEFAULT }, false)),
                     None => State::forced_timeout(&pending)
                         .map(|thread| (Choice { thread, alt: Alt::TIMEOUT }, true)),
