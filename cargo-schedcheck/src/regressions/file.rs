@@ -132,7 +132,11 @@ impl ReplayFile {
         let at = |error: &toml::de::Error| {
             let offset = error.span().map_or(0, |span| span.start).min(text.len());
             let line = text.as_bytes()[..offset].iter().filter(|&&byte| byte == b'\n').count() + 1;
-            format!("line {line}: {}", error.message())
+            match error.message().strip_prefix("missing field ") {
+                // Where it should be is at no place.
+                Some(field) => format!("this is not a whole replay file: {field} is missing"),
+                None => format!("line {line}: {}", error.message()),
+            }
         };
         let file = match toml::from_str::<Self>(text) {
             Ok(file) => file,
@@ -252,7 +256,7 @@ mod tests {
         for (text, reason) in [
             ("", "no `version`"),
             ("version = 2", "version 2 is not known"),
-            ("version = 1\n", "missing field"),
+            ("version = 1\n", "this is not a whole replay file: `choices` is missing"),
             ("[package]\nname = 'x'", "no `version`"),
             ("version = 1\n[test\n", "line 2"),
         ] {

@@ -87,7 +87,8 @@ fn deadlock(finished: &Finished) -> Form<'_> {
         }
         message => titled("deadlock", message),
     };
-    let cycle = cycle(finished);
+    let entry_of = |thread: &usize| finished.blocked.iter().position(|entry| entry.thread == *thread);
+    let cycle: Vec<usize> = finished.cycle.iter().filter_map(entry_of).collect();
     let mut sections = Vec::new();
     let mut notes = Vec::new();
     for at in &cycle {
@@ -123,26 +124,6 @@ fn deadlock(finished: &Finished) -> Form<'_> {
         }
     }
     with_location(finished, sections, notes, title, "fails here")
-}
-
-/// Indices into `blocked` of threads that wait for each other.
-fn cycle(finished: &Finished) -> Vec<usize> {
-    let entry_of = |thread: usize| finished.blocked.iter().position(|entry| entry.thread == thread);
-    for start in 0..finished.blocked.len() {
-        let mut path = vec![start];
-        let mut at = start;
-        while let Some(next) = finished.blocked[at].holder.and_then(entry_of) {
-            if next == start {
-                return path;
-            }
-            if path.contains(&next) {
-                break;
-            }
-            path.push(next);
-            at = next;
-        }
-    }
-    Vec::new()
 }
 
 /// The two halves of a link in the cycle: what a thread has, and what it wants.

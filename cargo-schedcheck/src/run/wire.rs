@@ -234,6 +234,9 @@ pub struct Finished {
     pub trace: Vec<Step>,
     #[serde(default)]
     pub blocked: Vec<Blocked>,
+    /// Threads that wait for each other: each for the next, the last for the first.
+    #[serde(default)]
+    pub cycle: Vec<usize>,
     /// The two accesses of a data race, in the order in which they were executed.
     #[serde(default)]
     pub accesses: Vec<RacyAccess>,
@@ -321,6 +324,7 @@ impl Finished {
             threads: Vec::new(),
             trace: Vec::new(),
             blocked: Vec::new(),
+            cycle: Vec::new(),
             accesses: Vec::new(),
             remedy: None,
             output: String::new(),

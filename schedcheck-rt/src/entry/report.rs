@@ -93,6 +93,7 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
         .raw("threads", &threads(view))
         .raw("trace", &steps(view))
         .raw("blocked", &blocked(view))
+        .raw("cycle", &cycle(view, outcome))
         .text("output", output)
         .flag("carried_over", figures.carried_over);
     if let Outcome::DataRace(race) = outcome {
@@ -181,6 +182,14 @@ fn site(place: Option<&(String, u32, u32)>) -> String {
             .number("column", u64::from(*column))
             .finish(),
     }
+}
+
+/// The positions of threads that wait for each other, each for the next.
+fn cycle(view: &View, outcome: &Outcome) -> String {
+    let Outcome::Deadlock(deadlock) = outcome else { return json::array([]) };
+    let positions =
+        deadlock.cycle.iter().filter_map(|id| view.threads.iter().position(|thread| thread.id == *id));
+    json::array(positions.map(|position| position.to_string()))
 }
 
 /// Where the reader should look first.

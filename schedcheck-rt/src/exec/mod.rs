@@ -41,6 +41,7 @@ pub(crate) mod view;
 
 pub use debug::schedcheck_step;
 pub(crate) use futex::EPOCH_NANOSECONDS;
+pub(crate) use panics::IN_SCOPE;
 pub use run::{Execution, Test, TestResult};
 pub use script::{Fate, Unmet};
 

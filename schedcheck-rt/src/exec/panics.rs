@@ -5,6 +5,9 @@ use super::{Active, active};
 use std::any::Any;
 use std::panic::PanicHookInfo;
 
+/// What a scope panics with when one of its threads did. It says nothing of the cause.
+pub(crate) const IN_SCOPE: &str = "a scoped thread panicked";
+
 /// Installs a hook that notes panics of the execution going on and leaves all others to the hook
 /// that was there.
 pub(crate) fn install_hook() {

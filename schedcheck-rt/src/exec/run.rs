@@ -365,7 +365,7 @@ fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Opt
         None => (returned?, 0),
     };
     match (test.should_panic, returned) {
-        (None, None) => return Some(Outcome::Panicked(panic_of(world, panicked))),
+        (None, None) => return Some(Outcome::Panicked(cause_of(world, panicked))),
         (None, Some(Err(message))) => {
             return Some(Outcome::Panicked(PanicReport {
                 thread: ThreadId(0),
@@ -418,6 +418,17 @@ fn panic_of(world: &World, slot: usize) -> PanicReport {
     let others = world.panics[..at].iter().filter(|report| report.thread != thread);
     let earlier = others.map(|report| describe(world, report)).collect();
     PanicReport { earlier, ..world.panics[at].clone() }
+}
+
+/// As `panic_of`; for a scope that panicked because a thread of it did, the first panic of such a thread.
+fn cause_of(world: &World, slot: usize) -> PanicReport {
+    let report = panic_of(world, slot);
+    if report.message != panics::IN_SCOPE {
+        return report;
+    }
+    let mut all = world.panics.iter();
+    let cause = all.find(|cause| cause.thread != report.thread && cause.message != panics::IN_SCOPE);
+    cause.cloned().unwrap_or(report)
 }
 
 fn describe(world: &World, report: &PanicReport) -> String {

@@ -175,7 +175,7 @@ const FAILING: &[(&str, &str, &str)] = &[
     ("panics::panic_during_a_panic", "crash", "thread 'main' received SIGABRT (abort)"),
     ("panics::panic_in_the_body", "panic", "it was finished"),
     ("panics::panic_is_passed_on", "panic", "passed on"),
-    ("panics::scoped_thread_panics", "panic", "a scoped thread panicked"),
+    ("panics::scoped_thread_panics", "panic", "inside"),
     ("panics::thread_panics_and_nobody_joins", "panic", "nobody hears this"),
     ("parking::park_for_ever", "deadlock", "deadlock: 1 of 1 threads are blocked forever"),
     ("parking::tokens_do_not_add_up", "deadlock", "deadlock: 1 of 2 threads are blocked forever"),

@@ -11,6 +11,7 @@ mod guided;
 mod machine;
 mod ours;
 mod peers;
+mod publish;
 mod report;
 mod scale;
 mod table;
@@ -42,6 +43,7 @@ Usage: cargo xtask bench [OPTIONS]
   --markdown FILE    write the tables as Markdown, too
   --json FILE        write all figures as JSON, too
   --svg FILE         draw them, too
+  --publish          write all of that to docs/bench, and the shortest form into the README
 
   --table bugs       the same as --only bugs
   --table gambit     executions to the bugs of papers, by every way to search (GAMBIT, Table 2):
@@ -87,6 +89,7 @@ struct Options {
     markdown: Option<String>,
     json: Option<String>,
     svg: Option<String>,
+    publish: bool,
 }
 
 /// Measures and prints the tables.
@@ -111,16 +114,19 @@ fn compare(repository: &Path, options: &Options) -> Outcome {
     let mut panels = Vec::new();
     let facts = machine.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));
     let mut all = json!({ "machine": facts.collect::<serde_json::Map<_, _>>() });
+    let (mut figures, mut targets) = (Figures::default(), Vec::new());
     if options.wants("rates") {
-        let figures = rates(repository, options)?;
-        let targets = targets::check(&figures);
+        figures = rates(repository, options)?;
+        targets = targets::check(&figures);
         panels.push(chart::rates(&figures));
         sections.extend(report::sections(&figures, &targets));
         all["rates"] = report::json(&figures, &targets);
     }
+    let mut bugs_at = None;
     if options.wants("bugs") {
         let hunt = bugs::run(repository, options.seeds, options.limit)?;
         panels.push(chart::found(&bugs::curves(&hunt)));
+        bugs_at = Some(sections.len());
         sections.extend(bugs::sections(&hunt));
         all["bugs"] = bugs::json(&hunt);
     }
@@ -131,11 +137,16 @@ fn compare(repository: &Path, options: &Options) -> Outcome {
         all["memory"] = growth::json(&curves);
     }
     eprint!("{}", report::text(&sections));
-    let drawing = || chart::drawing(&panels);
+    let drawing = chart::drawing(&panels);
+    if let (true, Some(bugs)) = (options.publish, bugs_at) {
+        let (machine, bugs) = (machine.as_slice(), &sections[bugs]);
+        let measured = publish::Measured { machine, figures: &figures, targets: &targets, bugs };
+        publish::publish(repository, &sections, &all, &drawing, &measured)?;
+    }
     let files = [
         (&options.markdown, report::markdown(&sections)),
         (&options.json, serde_json::to_string_pretty(&all)? + "\n"),
-        (&options.svg, drawing()),
+        (&options.svg, drawing),
     ];
     for (file, contents) in files {
         if let Some(file) = file {
@@ -169,12 +180,17 @@ impl Options {
             markdown: None,
             json: None,
             svg: None,
+            publish: false,
         };
         let mut arguments = arguments.iter();
         while let Some(&name) = arguments.next() {
             if name == "--quick" {
                 let half = Duration::from_millis(500);
                 options = Options { rounds: 1, seeds: 1, time: half, limit: half, ..options };
+                continue;
+            }
+            if name == "--publish" {
+                options.publish = true;
                 continue;
             }
             let Some(&value) = arguments.next() else {
@@ -194,6 +210,9 @@ impl Options {
                 "--svg" => options.svg = Some(value.to_owned()),
                 _ => bail!("{name} {value} is not known\n{USAGE}"),
             }
+        }
+        if options.publish && !options.only.is_empty() {
+            bail!("--publish is for whole runs\n{USAGE}");
         }
         Ok(options)
     }

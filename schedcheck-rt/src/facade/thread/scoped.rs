@@ -3,14 +3,14 @@
 use super::builder::{Builder, spawn_controlled};
 use super::handle::Thread;
 use super::join::Controlled;
-use crate::exec::active;
+use crate::exec::{IN_SCOPE, active};
 use crate::model::{Kind, Op, Site};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, panic_any, resume_unwind};
 
 /// The same as [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
@@ -105,7 +105,7 @@ where
     let panicked = scope.join_all(site);
     match result {
         Err(payload) => resume_unwind(payload),
-        Ok(_) if panicked => panic!("a scoped thread panicked"),
+        Ok(_) if panicked => panic_any(IN_SCOPE),
         Ok(result) => result,
     }
 }
