@@ -251,3 +251,25 @@ fn threads_that_outlive_the_test_are_a_failure_where_that_is_asked_for() {
     assert_eq!(run(leaves_one, true), "Leak(\"thread 'worker' has not ended when the test had\")");
     assert_eq!(run(joins_it, true), "Passed");
 }
+
+/// Works, instead of waiting, until somebody says that it is enough.
+fn works_until_it_is_stopped() -> TestResult {
+    let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    let (worker, stopper) = (shared.clone(), shared.clone());
+    let works = thread::spawn(move || {
+        while worker.0.load(SeqCst) == 0 {
+            worker.1.fetch_add(1, SeqCst);
+        }
+    });
+    let stops = thread::spawn(move || stopper.0.store(1, SeqCst));
+    works.join().unwrap();
+    stops.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn nobody_works_for_ever_while_others_could_run() {
+    let (trace, outcome) = run(works_until_it_is_stopped, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!((1_000..1_100).contains(&trace.events.len()), "one long turn: {}", trace.events.len());
+}

@@ -164,7 +164,7 @@ fn calls(args: &[String]) -> Vec<&'static str> {
         flags.push("-Cdebuginfo=limited");
     }
     flags.push("-Cstrip=none");
-    if last("split-debuginfo=").is_some() {
+    if cfg!(target_os = "linux") && last("split-debuginfo=").is_some() {
         flags.push("-Csplit-debuginfo=off");
     }
     let optimised =
@@ -215,4 +215,41 @@ fn replace_process(mut command: Command) -> ExitCode {
 fn fail(reason: &str) -> ExitCode {
     anstream::eprintln!("error: cargo-schedcheck as rustc: {reason}");
     ExitCode::FAILURE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(args: &[&str]) -> Vec<&'static str> {
+        calls(&args.iter().map(|&arg| arg.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn optimised_crates_keep_their_calls_and_others_pay_nothing_for_it() {
+        let entry = "-Cllvm-args=-tsan-instrument-func-entry-exit=0";
+        for plain in
+            [&["-C", "opt-level=0"][..], &["-Cdebuginfo=2"], &["-C", "opt-level=3", "-C", "opt-level=0"]]
+        {
+            let flags = flags(plain);
+            assert!(flags.contains(&entry) && !flags.contains(&"-Zmerge-functions=disabled"), "{plain:?}");
+        }
+        for optimised in [&["-C", "opt-level=3"][..], &["-Copt-level=s"], &["-O"]] {
+            let flags = flags(optimised);
+            assert!(
+                !flags.contains(&entry) && flags.contains(&"-Zmerge-functions=disabled"),
+                "{optimised:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn debug_information_has_the_paths_of_functions() {
+        let limited = "-Cdebuginfo=limited";
+        assert!(
+            flags(&[]).contains(&limited) && flags(&["-C", "debuginfo=line-tables-only"]).contains(&limited)
+        );
+        assert!(!flags(&["-C", "debuginfo=2"]).contains(&limited));
+        assert!(flags(&["-C", "debuginfo=2", "-C", "debuginfo=0"]).contains(&limited));
+    }
 }

@@ -61,7 +61,7 @@ impl Human {
                 && prediction.kind == PredictionKind::LockOrder
                 && prediction.verdict != PredictionVerdict::Refuted;
             if all || confirmed || order {
-                let told = predictions::headline(prediction, finished.outcome);
+                let told = predictions::headline(prediction);
                 self.terminal.text(&format!("{:>12} predicted: {told}", ""));
                 for place in predictions::places(prediction) {
                     self.terminal.text(&format!("{:>12}   {place}", ""));

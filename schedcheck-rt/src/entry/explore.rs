@@ -289,7 +289,7 @@ impl<'a> Run<'a> {
             trace_set: self.search.trace_set(),
             carried_over: false,
             uncontrolled: self.execution.uncontrolled().map(|(_, text)| text.to_owned()).collect(),
-            notes: self.sequence_note().into_iter().collect(),
+            notes: self.sequence_note().into_iter().chain(twice_note(&stats)).collect(),
         }
     }
 
@@ -338,39 +338,40 @@ impl<'a> Run<'a> {
         self.execution.report_executions();
         let found = Plan::repeating(trace);
         if let Some((simplest, _)) = minimise(trace)
-            && let Some(event) = self.repeat(&simplest, &first, trace, &figures)
+            && let Ok(event) = self.repeat(&simplest, &first, trace, &figures)
         {
             return event;
         }
-        if let Some(event) = self.repeat(&found, &first, trace, &figures) {
-            return event;
-        }
-        let again = self.execution.outcome().word();
-        let outcome = Outcome::Diverged(Divergence {
-            step: trace.events.len() as u32,
-            expected: format!("the schedule ended as {}", first.word()),
-            found: format!("executed again it ended as {again}"),
-        });
-        report::finished(&self.execution, &outcome, &figures, "")
+        let found = match self.repeat(&found, &first, trace, &figures) {
+            Ok(event) => return event,
+            Err(found) => found,
+        };
+        let (step, expected) = (trace.events.len() as u32, format!("the schedule ended as {}", first.word()));
+        let outcome = Outcome::Diverged(Divergence { step, expected, found });
+        report::finished(&self.execution, &outcome, &self.figures(false), "")
     }
 
-    /// The event of `plan`, if it fails as `first` did, twice, with the same steps.
+    /// The event of `plan`, if it fails as `first` did, twice, with the same steps; otherwise what it does.
     fn repeat(
         &mut self,
         plan: &Plan,
         first: &Outcome,
         trace: &mut Trace,
         figures: &Figures,
-    ) -> Option<Object> {
+    ) -> Result<Object, String> {
         let (execution, brought) = (&mut self.execution, self.company.brought_repeats);
         execution.run(plan, None, trace);
-        let fingerprint = execution.view().fingerprint;
+        let (once, fingerprint) = (execution.outcome().word(), execution.view().fingerprint);
         let ((), output) = self.channel.captured(|| execution.run(plan, None, trace));
         let again = execution.outcome().clone();
-        // The two above, and perhaps others before them.
+        if let Some(other) = [once, again.word()].into_iter().find(|word| *word != first.word()) {
+            return Err(format!("executed again it ended as {other}"));
+        }
+        if execution.view().fingerprint != fingerprint {
+            return Err("executed again it took other steps".to_owned());
+        }
         let figures = Figures { repeats: execution.runs() - self.executions + brought, ..figures.clone() };
-        (again.word() == first.word() && execution.view().fingerprint == fingerprint)
-            .then(|| report::finished(execution, &again, &figures, &output))
+        Ok(report::finished(execution, &again, &figures, &output))
     }
 
     /// The verdict on an execution that passed, but not as its plan and an earlier execution of the
@@ -522,6 +523,15 @@ fn in_a_row(names: &[String]) -> String {
         times => format!("{} ({times} times)", run[0]),
     });
     runs.collect::<Vec<_>>().join(" -> ")
+}
+
+/// How many executions a single process would have saved.
+fn twice_note(stats: &Stats) -> Option<String> {
+    let many = stats.twice;
+    let classes = if many == 1 { "class" } else { "classes" };
+    (many > 0).then(|| {
+        format!("{many} {classes} of schedules that two processes found at the same time, and both executed")
+    })
 }
 
 /// Executions by number of preemptions: done, and known but still to be done.

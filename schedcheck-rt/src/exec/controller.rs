@@ -33,6 +33,9 @@ use std::rc::Rc;
 /// Position of a thread in the current execution, by order of creation.
 pub(crate) type Slot = usize;
 
+/// Steps in a row after which a thread that could go on lets others have their turn, as if it had yielded.
+pub(super) const LONGEST_TURN: StepIndex = 1_000;
+
 /// What the running thread does after an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
@@ -90,6 +93,8 @@ pub(crate) struct World {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) panics: Vec<PanicReport>,
     pub(crate) max_steps: u32,
+    /// The first of the steps that the running thread has done in a row.
+    pub(super) turn_began: StepIndex,
     pub(super) deltas: Vec<Delta>,
     pub(super) next_delta: usize,
     /// Before this step nothing but default behaviour is asked for.
@@ -167,6 +172,7 @@ impl World {
             outcome: None,
             panics: Vec::new(),
             max_steps,
+            turn_began: 0,
             deltas: Vec::new(),
             next_delta: 0,
             next_special: 0,
@@ -230,6 +236,7 @@ impl World {
         self.alt = Alt::DEFAULT;
         self.forced = false;
         self.previous_enabled = false;
+        self.turn_began = 0;
         self.find_next_special();
         self.begin_races();
     }
@@ -337,6 +344,23 @@ impl World {
     /// Chooses who goes on; false if the execution is over.
     pub(crate) fn decide(&mut self) -> bool {
         let step = self.trace.events.len() as StepIndex;
+        let (before, too_long) = (self.current, self.has_run_long(step));
+        let goes_on = self.choose(step, too_long);
+        if too_long || self.current != before {
+            self.turn_began = step;
+            self.find_next_special();
+        }
+        goes_on
+    }
+
+    /// Whether the running thread has had so many steps in a row that others are to have their turn. Without that, a
+    /// thread that works until another one stops it would never be stopped, and no schedule of it would be fair.
+    #[inline]
+    pub(super) fn has_run_long(&self, step: StepIndex) -> bool {
+        step >= self.turn_began + LONGEST_TURN
+    }
+
+    fn choose(&mut self, step: StepIndex, too_long: bool) -> bool {
         if step >= self.max_steps {
             // SAFETY: as in `ask`.
             let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
@@ -349,7 +373,7 @@ impl World {
             return false;
         }
         // A thread that yields asks for others to go first: switching away is no preemption.
-        let yields = matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
+        let yields = too_long || matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
         self.previous_enabled = !yields && self.ready(self.current).enabled;
         self.forced = false;
         let planned = self.deltas.get(self.next_delta).filter(|delta| delta.step == step).copied();
@@ -391,7 +415,7 @@ impl World {
     }
 
     /// Default behaviour: the running thread goes on. If it blocks, ended or yields, the first
-    /// enabled thread does; after a yield the search for it starts behind the yielding thread, so
+    /// enabled thread does; after a yield, or a long turn, the search for it starts behind the yielding thread, so
     /// that all get their turn. If none is enabled, a timed wait gives up, or a gated thread gets
     /// through.
     pub(super) fn default_turn(&self) -> Option<DefaultTurn> {

@@ -11,7 +11,7 @@ const BASE: usize = 0x2100_0000_0000;
 /// From one to the next: twice the size, so that they are far from each other.
 const STRIDE: usize = 2 * BYTES;
 /// Room for one thread: std's default for spawned threads.
-const BYTES: usize = 2 << 20;
+pub(super) const BYTES: usize = 2 << 20;
 /// Below the stack, not accessible.
 const GUARD: usize = 0x1000;
 

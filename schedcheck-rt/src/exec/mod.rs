@@ -25,6 +25,7 @@ mod panics;
 mod passing;
 pub mod places;
 mod remedy;
+mod residue;
 mod run;
 pub(crate) mod script;
 pub(crate) mod signal_stack;
@@ -106,9 +107,19 @@ impl Active {
     pub(crate) fn perform(&self, op: Op) -> Applied {
         if self.world().threads[self.world().current].spin.may_repeat(&op) {
             let frame = spin::Frame::capture();
-            self.in_engine(|world| world.consider_loop(&op, &frame));
+            let applied = self.perform_again(&op, &frame);
+            self.leave_no_residue();
+            return applied;
         }
         self.perform_now(op)
+    }
+
+    /// As [`Active::perform`], of what may be a round of a loop.
+    #[cold]
+    #[inline(never)]
+    fn perform_again(&self, op: &Op, frame: &spin::Frame) -> Applied {
+        self.in_engine(|world| world.consider_loop(op, frame));
+        self.perform_now(*op)
     }
 
     fn perform_now(&self, op: Op) -> Applied {
@@ -169,9 +180,10 @@ impl Active {
         unsafe { switch::suspend(exit) };
     }
 
-    /// Performs an operation on the memory cell at `address`.
+    /// Performs an operation on the memory cell at `address`. Whether it may be a round of a loop: then the caller leaves no
+    /// residue.
     #[inline(always)]
-    pub(crate) fn memory(&self, kind: Kind, address: usize, site: Site) -> Alt {
+    pub(crate) fn memory(&self, kind: Kind, address: usize, site: Site) -> (Alt, bool) {
         let world = self.world();
         let object = match world.known_memory(address) {
             Some(object) => object,
@@ -180,8 +192,22 @@ impl Active {
         let op = Op::new(kind, object, site);
         if world.threads[world.current].spin.may_repeat(&op) {
             let frame = spin::Frame::capture();
-            self.in_engine(|world| world.consider_loop(&op, &frame));
+            return (self.memory_again(&op, &frame), true);
         }
+        (self.memory_now(op), false)
+    }
+
+    /// As [`Active::memory`], of what may be a round of a loop.
+    #[cold]
+    #[inline(never)]
+    fn memory_again(&self, op: &Op, frame: &spin::Frame) -> Alt {
+        self.in_engine(|world| world.consider_loop(op, frame));
+        self.memory_now(*op)
+    }
+
+    #[inline(always)]
+    fn memory_now(&self, op: Op) -> Alt {
+        let world = self.world();
         if world.goes_on() {
             // The trace outlives the execution, also if it grows here.
             world.in_user = false;

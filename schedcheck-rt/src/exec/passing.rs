@@ -4,7 +4,7 @@
 //! not go through [`World::decide`], and operations on memory, which never block, not even through
 //! the model.
 
-use super::controller::{StepNote, World};
+use super::controller::{LONGEST_TURN, StepNote, World};
 use super::spin;
 use super::switch::Backend;
 use crate::model::{Kind, Op};
@@ -14,7 +14,8 @@ impl World {
     #[inline]
     pub(super) fn find_next_special(&mut self) {
         let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
-        self.next_special = if self.is_watched() { 0 } else { planned.min(self.max_steps) };
+        let end_of_turn = self.turn_began + LONGEST_TURN;
+        self.next_special = if self.is_watched() { 0 } else { planned.min(self.max_steps).min(end_of_turn) };
     }
 
     /// Whether the running thread, which can, goes on: by default or because the plan says so. Asked
@@ -28,7 +29,7 @@ impl World {
     fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
         let choice = Choice { thread: self.threads[self.current].id, alt: Alt::DEFAULT };
         let planned = self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
-        let goes_on = planned && !self.is_watched() && step < self.max_steps;
+        let goes_on = planned && !self.is_watched() && step < self.max_steps && !self.has_run_long(step);
         if goes_on {
             self.next_delta += 1;
             self.find_next_special();

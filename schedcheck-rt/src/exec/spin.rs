@@ -33,6 +33,9 @@ use smallvec::SmallVec;
 const ROUNDS: u32 = 4;
 /// The same of a loop that gives no hint that it waits.
 const ROUNDS_WITHOUT_HINT: u32 = 200;
+/// Comparisons of a round with the one before it that a loop gets at least. The first is with nothing, the second with a round
+/// that came from elsewhere, the third with one that found residue of the engine ([`super::residue`]).
+const COMPARISONS: u32 = 4;
 /// Steps of its own that a thread remembers.
 const MEMORY: usize = 64;
 
@@ -103,6 +106,8 @@ pub(crate) struct Spin {
     /// Sites among them, as a set of hashes: most steps are at a new one.
     sites: u64,
     rounds: u32,
+    /// How often its state was compared since something changed.
+    comparisons: u32,
     /// The place in the loop at which states are compared, and the state there a round ago.
     compared_at: Option<(Kind, ObjectId, Site)>,
     stack: Vec<u8>,
@@ -117,6 +122,7 @@ impl Spin {
             count: 0,
             sites: 0,
             rounds: 0,
+            comparisons: 0,
             compared_at: None,
             stack: Vec::new(),
             registers: [0; 6],
@@ -166,6 +172,7 @@ impl Spin {
     /// Something changed: what the thread was before says nothing any more.
     fn forget_state(&mut self) {
         self.rounds = 0;
+        self.comparisons = 0;
         self.compared_at = None;
         self.stack.clear();
     }
@@ -206,6 +213,7 @@ impl Spin {
         if *self.compared_at.get_or_insert(place) != place {
             return false;
         }
+        self.comparisons += 1;
         let length = base.saturating_sub(frame.stack);
         // SAFETY: the thread's own stack, from its stack pointer to its base.
         let now = unsafe { std::slice::from_raw_parts(frame.stack as *const u8, length) };
@@ -317,7 +325,7 @@ impl World {
         let spin = &mut self.threads[self.running].spin;
         let exact = spin.is_as_before(op, frame, base);
         let enough = if yields { ROUNDS } else { ROUNDS_WITHOUT_HINT };
-        if exact || spin.rounds > enough {
+        if exact || spin.rounds > enough && spin.comparisons >= COMPARISONS {
             self.spin_bound_reached |= !exact;
             let objects = used.into_iter().map(|used| used.object).collect();
             spin.gate = Gate { closed: true, objects, opened };

@@ -24,6 +24,8 @@ struct Step {
     active: Option<Active>,
     kind: Kind,
     memory: (usize, usize),
+    /// It may be a round of a loop.
+    again: bool,
 }
 
 /// Announces an operation if user code inside an execution does it.
@@ -31,10 +33,8 @@ struct Step {
 fn step<T>(kind: Kind, cell: &T) -> Step {
     let active = active().filter(Active::in_user);
     let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
-    if let Some(active) = active {
-        active.memory(kind, memory.0, unknown_site());
-    }
-    Step { active, kind, memory }
+    let again = active.is_some_and(|active| active.memory(kind, memory.0, unknown_site()).1);
+    Step { active, kind, memory, again }
 }
 
 impl Step {
@@ -72,6 +72,9 @@ impl Step {
         };
         if let Some(active) = self.active {
             active.atomic(self.memory, atomic, Order::of_number(order));
+            if self.again {
+                active.leave_no_residue();
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The lines of a tree as they lie in memory: 20 bytes each.
+//! The lines of a tree as they lie in memory: 16 bytes each, 20 if there are more than 16 million.
 //!
 //! A search may have millions of pending executions, so a line names everything by number: how it
 //! leaves its parent is a way ([`super::ways`]), which all lines share that leave in the same way,
@@ -10,6 +10,7 @@ use super::step::StepIndex;
 use super::ways::{Kept, NO_WAY, WayId, Ways};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::ops::{Deref, DerefMut};
 
 /// Number of a line.
 pub(super) type LineId = u32;
@@ -43,12 +44,53 @@ pub(super) struct Line {
     pub(super) next: LineId,
 }
 
+/// A line as it lies in memory.
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    start: u32,
+    /// The lower three bytes of `parent`, `way`, `child` and `next`.
+    low: [[u8; 3]; 4],
+}
+
+/// Three bytes of which all bits are set: "none", unless a fourth one says otherwise.
+const NONE: u32 = 0x00FF_FFFF;
+
+/// A line that is being changed.
+#[derive(Debug)]
+pub(super) struct Changing<'a> {
+    lines: &'a mut Lines,
+    id: LineId,
+    line: Line,
+}
+
+impl Deref for Changing<'_> {
+    type Target = Line;
+
+    fn deref(&self) -> &Line {
+        &self.line
+    }
+}
+
+impl DerefMut for Changing<'_> {
+    fn deref_mut(&mut self) -> &mut Line {
+        &mut self.line
+    }
+}
+
+impl Drop for Changing<'_> {
+    fn drop(&mut self) {
+        self.lines.put(self.id, self.line);
+    }
+}
+
 const BLOCK: usize = 256;
 
 /// All lines of a tree.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    blocks: Vec<Box<[Line]>>,
+    blocks: Vec<Box<[Packed]>>,
+    /// The fourth bytes, as soon as one of them is needed.
+    high: Vec<Box<[[u8; 4]]>>,
     /// Lines ever made, and the first of those that are vacant, a list through `next`.
     made: usize,
     vacant: LineId,
@@ -79,12 +121,44 @@ impl Lines {
         Lines { vacant: NO_LINE, ..Lines::default() }
     }
 
-    pub(super) fn get(&self, line: LineId) -> &Line {
-        &self.blocks[line as usize / BLOCK][line as usize % BLOCK]
+    pub(super) fn get(&self, line: LineId) -> Line {
+        let (block, at) = (line as usize / BLOCK, line as usize % BLOCK);
+        let Packed { start, low } = self.blocks[block][at];
+        let low = low.map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]));
+        let [parent, way, child, next] = match self.high.get(block) {
+            None => low.map(|low| if low == NONE { u32::MAX } else { low }),
+            Some(high) => {
+                let high = high[at];
+                [0, 1, 2, 3].map(|field| low[field] | u32::from(high[field]) << 24)
+            }
+        };
+        Line { parent, start, way, child, next }
     }
 
-    pub(super) fn get_mut(&mut self, line: LineId) -> &mut Line {
-        &mut self.blocks[line as usize / BLOCK][line as usize % BLOCK]
+    pub(super) fn get_mut(&mut self, line: LineId) -> Changing<'_> {
+        Changing { line: self.get(line), id: line, lines: self }
+    }
+
+    fn put(&mut self, id: LineId, line: Line) {
+        let (block, at) = (id as usize / BLOCK, id as usize % BLOCK);
+        let bytes = [line.parent, line.way, line.child, line.next].map(u32::to_le_bytes);
+        let is_large = |[a, b, c, high]: [u8; 4]| {
+            let low = u32::from_le_bytes([a, b, c, 0]);
+            if low == NONE { high != u8::MAX } else { high > 0 }
+        };
+        if self.high.is_empty() && bytes.into_iter().any(is_large) {
+            self.widen();
+        }
+        self.blocks[block][at] = Packed { start: line.start, low: bytes.map(|[a, b, c, _]| [a, b, c]) };
+        if let Some(high) = self.high.get_mut(block) {
+            high[at] = bytes.map(|[.., high]| high);
+        }
+    }
+
+    /// From now on there are fourth bytes.
+    fn widen(&mut self) {
+        let high = |packed: &Packed| packed.low.map(|low| if low == [u8::MAX; 3] { u8::MAX } else { 0 });
+        self.high = self.blocks.iter().map(|block| block.iter().map(high).collect()).collect();
     }
 
     /// Adds a line that leaves `parent` at `start` with `chain`, and hangs nowhere yet. `sleepers`
@@ -138,8 +212,10 @@ impl Lines {
         let id = match self.vacant {
             NO_LINE => {
                 if self.made.is_multiple_of(BLOCK) {
-                    let vacant = Line { way: NO_WAY, ..line };
-                    self.blocks.push(vec![vacant; BLOCK].into());
+                    self.blocks.push(vec![Packed { start: 0, low: [[u8::MAX; 3]; 4] }; BLOCK].into());
+                    if !self.high.is_empty() {
+                        self.high.push(vec![[u8::MAX; 4]; BLOCK].into());
+                    }
                 }
                 self.made += 1;
                 self.made as LineId - 1
@@ -150,15 +226,14 @@ impl Lines {
                 vacant
             }
         };
-        *self.get_mut(id) = line;
+        self.put(id, line);
         id
     }
 
     /// Gives its memory to lines to come.
     pub(super) fn remove(&mut self, id: LineId) {
         let vacant = self.vacant;
-        let line = self.get_mut(id);
-        (line.way, line.next) = (NO_WAY, vacant);
+        self.put(id, Line { way: NO_WAY, next: vacant, ..self.get(id) });
         if let Some(steps) = self.kept.remove(&id) {
             self.kept_count -= steps.len();
         }
@@ -199,14 +274,18 @@ impl Lines {
             return;
         }
         let mut used = vec![false; self.ways.len()];
-        self.blocks
-            .iter()
-            .flatten()
-            .filter(|line| line.way != NO_WAY)
-            .for_each(|l| used[l.way as usize] = true);
+        for line in 0..self.made as LineId {
+            if let Some(used) = used.get_mut(self.get(line).way as usize) {
+                *used = true;
+            }
+        }
         let numbers = self.ways.retain(&used);
-        let lines = self.blocks.iter_mut().flatten().filter(|line| line.way != NO_WAY);
-        lines.for_each(|line| line.way = numbers[line.way as usize]);
+        for id in 0..self.made as LineId {
+            let line = self.get(id);
+            if let Some(&way) = numbers.get(line.way as usize) {
+                self.put(id, Line { way, ..line });
+            }
+        }
     }
 
     pub(super) fn way(&self, line: LineId) -> Kept<'_> {
@@ -250,7 +329,8 @@ impl Lines {
             }
         }
         if let Some(changed) = changed {
-            self.get_mut(id).way = self.ways.number_of(&changed);
+            let way = self.ways.number_of(&changed);
+            self.get_mut(id).way = way;
         }
     }
 
@@ -263,7 +343,8 @@ impl Lines {
         }
         way.steps = way.words.len() as u32;
         way.words.extend(sleepers);
-        self.get_mut(id).way = self.ways.number_of(&way);
+        let way = self.ways.number_of(&way);
+        self.get_mut(id).way = way;
     }
 
     /// Cuts the chain off before `step`, which is not its first.
@@ -276,7 +357,8 @@ impl Lines {
             way.words.extend([edge, until.min(kept)]);
         }
         (way.free, way.steps) = (kept, kept);
-        self.get_mut(id).way = self.ways.number_of(&way);
+        let way = self.ways.number_of(&way);
+        self.get_mut(id).way = way;
     }
 
     /// Whether `line` was ever the number of a line.
@@ -291,7 +373,8 @@ impl Lines {
 
     /// Bytes that all of it occupies.
     pub(super) fn bytes(&self) -> usize {
-        self.blocks.len() * BLOCK * size_of::<Line>()
+        self.blocks.len() * BLOCK * size_of::<Packed>()
+            + self.high.len() * BLOCK * size_of::<[u8; 4]>()
             + self.ways.bytes()
             + self.edges.bytes()
             + self.kept_count * size_of::<EdgeId>()
@@ -310,8 +393,26 @@ mod tests {
     }
 
     #[test]
-    fn a_line_takes_20_bytes() {
-        assert_eq!(size_of::<Line>(), 20);
+    fn a_line_takes_16_bytes() {
+        assert_eq!(size_of::<Packed>(), 16);
+    }
+
+    #[test]
+    fn numbers_may_take_four_bytes() {
+        let mut lines = Lines::new();
+        let all = [0, 1, NONE - 1, NO_LINE, NONE, NONE + 1, 0x1234_5678, NO_LINE - 1, 0xFE00_0000, 5];
+        let mut made = Vec::new();
+        for &parent in all.iter().cycle().take(600) {
+            let line = lines.add_as(parent, 7, 3);
+            lines.get_mut(line).child = parent;
+            made.push((line, parent));
+            assert_eq!(lines.high.is_empty(), made.len() <= 4, "{parent:x}");
+            for &(line, parent) in &made {
+                let line = lines.get(line);
+                assert_eq!((line.parent, line.child, line.next), (parent, parent, NO_LINE));
+                assert_eq!((line.start(), line.way), (7, 3));
+            }
+        }
     }
 
     #[test]

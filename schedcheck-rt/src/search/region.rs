@@ -117,7 +117,7 @@ impl<'a> RegionWriter<'a> {
     }
 
     fn line(&mut self, line: LineId, first_child: Option<LineId>, is_last: bool) {
-        let record = *self.tree.lines.get(line);
+        let record = self.tree.lines.get(line);
         let rank = self.ranks.of(line);
         let away = self.away.get(&line);
         let bit = |bit: u64, set: bool| if set { bit } else { 0 };
@@ -231,10 +231,11 @@ impl<'a> RegionReader<'a> {
         if start != tree.start(top) {
             return Err(Damaged);
         }
-        let record = tree.lines.get_mut(top);
+        let mut record = tree.lines.get_mut(top);
         record.way = way;
         record.set(EXECUTED, bits & IS_EXECUTED != 0);
         record.set(PADDED, bits & IS_PADDED != 0);
+        drop(record);
         self.finish_line(tree, top, bits)?;
         if bits & HAS_CHILDREN == 0 {
             return Ok(());
@@ -250,10 +251,11 @@ impl<'a> RegionReader<'a> {
                 return Err(Damaged);
             }
             let line = tree.lines.add_as(parent, start, way);
-            let record = tree.lines.get_mut(line);
+            let mut record = tree.lines.get_mut(line);
             let flags = [(EXECUTED, IS_EXECUTED), (DRAINED, IS_DRAINED), (PADDED, IS_PADDED)];
             flags.into_iter().for_each(|(flag, bit)| record.set(flag, bits & bit != 0));
             record.set(self.flags, true);
+            drop(record);
             match before {
                 NO_LINE => tree.lines.get_mut(parent).child = line,
                 before => tree.lines.get_mut(before).next = line,

@@ -24,7 +24,9 @@
 //! **What may be done twice.** Two lines made at the same point by two processes at the same time do
 //! not know each other, so classes that both lead to are executed below both. Points inside a share
 //! are nobody else's, so this happens only where paths of different shares part, and less and less
-//! often as those points fill up.
+//! often as those points fill up. (The owner could refuse what a share brings if it has such a line, and
+//! have the whole share done again. That would be exact, and cost thousands of executions to save one.)
+//! The owner counts such classes, and says how many they were.
 //!
 //! In a bounded search a line finds nothing outside but its own siblings of other alternatives, which
 //! it alone asks for. Points that two shares reach are expanded by both, which costs executions and

@@ -142,6 +142,7 @@ impl Search {
             let signature = from.hash()?;
             let is_new = self.counts_all || self.seen.insert(signature);
             self.stats.traces += u64::from(is_new);
+            self.stats.twice += u64::from(!is_new);
             if is_new {
                 self.trace_set = self.trace_set.wrapping_add(mix(signature));
             }

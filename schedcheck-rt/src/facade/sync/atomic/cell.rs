@@ -10,10 +10,11 @@ use std::sync::atomic::Ordering;
 /// Announces an operation on `cell` and waits for its turn.
 #[inline]
 pub(super) fn step<T>(kind: Kind, cell: &T, site: &'static Location<'static>) -> Step {
-    let active = active();
+    // The engine comes here too, if the program has an allocator of its own that counts what it gives.
+    let active = active().filter(Active::in_user);
     let address = std::ptr::from_ref(cell).addr();
-    let alt = active.map_or(Alt::DEFAULT, |active| active.memory(kind, address, site));
-    Step { active, kind, memory: (address, size_of::<T>()), fails: alt == Alt::WEAK_FAILURE }
+    let (alt, again) = active.map_or((Alt::DEFAULT, false), |active| active.memory(kind, address, site));
+    Step { active, kind, memory: (address, size_of::<T>()), fails: alt == Alt::WEAK_FAILURE, again }
 }
 
 /// An operation whose turn has come.
@@ -24,6 +25,8 @@ pub(super) struct Step {
     memory: (usize, usize),
     /// It is a weak CAS and is to fail for no reason.
     pub(super) fails: bool,
+    /// It may be a round of a loop.
+    again: bool,
 }
 
 impl Step {
@@ -31,6 +34,10 @@ impl Step {
     #[inline]
     pub(super) fn found(&self, before: u64, after: Option<u64>, order: Ordering) {
         if let Some(active) = self.active {
+            if self.again {
+                self.done_again(active, (before, None, after), order);
+                return active.leave_no_residue();
+            }
             active.executed_on(before, after);
             self.order(active, after.is_some(), order);
         }
@@ -40,9 +47,25 @@ impl Step {
     #[inline]
     pub(super) fn compared(&self, before: u64, expected: u64, after: Option<u64>, order: Ordering) {
         if let Some(active) = self.active {
+            if self.again {
+                self.done_again(active, (before, Some(expected), after), order);
+                return active.leave_no_residue();
+            }
             active.executed_cas(before, expected, after);
             self.order(active, after.is_some(), order);
         }
+    }
+
+    /// It found a value, expected one if it was a CAS, and left one; not inlined, so that what it leaves can be removed.
+    #[cold]
+    #[inline(never)]
+    fn done_again(&self, active: Active, values: (u64, Option<u64>, Option<u64>), order: Ordering) {
+        let (before, expected, after) = values;
+        match expected {
+            Some(expected) => active.executed_cas(before, expected, after),
+            None => active.executed_on(before, after),
+        }
+        self.order(active, after.is_some(), order);
     }
 
     #[inline]
