@@ -109,7 +109,9 @@ pub(crate) fn run(repository: &Path, arguments: &[&str]) -> Outcome {
 
 /// Ours beside the others.
 fn compare(repository: &Path, options: &Options) -> Outcome {
-    let machine = machine::describe(repository)?;
+    let mut machine = machine::describe(repository)?;
+    let command: Vec<String> = std::env::args().skip(1).collect();
+    machine.push(("command", format!("cargo xtask {}", command.join(" "))));
     let mut sections = vec![report::facts(&machine)];
     let mut panels = Vec::new();
     let facts = machine.iter().map(|(name, value)| ((*name).to_owned(), json!(value)));

@@ -55,12 +55,14 @@ fn summary(measured: &Measured<'_>) -> String {
         value.map_or("", |(_, value)| value.as_str())
     };
     let machine = format!(
-        "Measured on: {}; {}; loom {}, shuttle {}; load of the machine before (1 and 5 minutes): {}.",
+        "Measured on: {}; {}; loom {}, shuttle {}; load of the machine before (1 and 5 minutes): {}; by \
+         `{}`.",
         fact("processor"),
         fact("rustc"),
         fact("loom"),
         fact("shuttle"),
         fact("load (1 and 5 minutes)"),
+        fact("command"),
     );
     let bugs = &measured.bugs;
     format!(

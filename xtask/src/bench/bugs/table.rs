@@ -116,7 +116,8 @@ pub(in crate::bench) fn sections(hunt: &Hunt) -> Vec<Section> {
     let title = format!("bugs found within {limit} s each");
     let explanation = format!(
         "Where chance has a part, the median of {} attempts; a bug counts as found if more than half of them found it. A false \
-         alarm is one that the twin without the bug raises, too. Missed: the tool was done and reported no bug.",
+         alarm is one that the twin without the bug raises, too. Missed: the tool was done and reported no bug. \
+         An execution that has begun may end after the limit.",
         hunt.seeds
     );
     let mut bugs = Section::new("executions and time to each bug", rows(hunt));
@@ -126,7 +127,7 @@ pub(in crate::bench) fn sections(hunt: &Hunt) -> Vec<Section> {
 
 fn by_tool(hunt: &Hunt) -> Vec<Vec<String>> {
     let headings =
-        ["tool", "found", "by some seeds", "missed", "not in time", "false alarms", "n/a", "crash"];
+        ["tool", "found", "by some seeds", "missed", "not in time", "false alarms", "n/a", "crash or hang"];
     let last = ["median executions", "median time", "all of them"];
     let mut rows = vec![headings.into_iter().chain(last).map(str::to_owned).collect::<Vec<_>>()];
     for tool in tools() {
