@@ -44,12 +44,22 @@ pub(super) struct Line {
     pub(super) next: LineId,
 }
 
-/// A line as it lies in memory.
+/// A line as it lies in memory: `start`, then the lower three bytes of `parent`, `way`, `child` and `next`.
 #[derive(Clone, Copy, Debug)]
-struct Packed {
-    start: u32,
-    /// The lower three bytes of `parent`, `way`, `child` and `next`.
-    low: [[u8; 3]; 4],
+struct Packed([u32; 4]);
+
+impl Packed {
+    #[inline]
+    fn new(start: u32, [parent, way, child, next]: [u32; 4]) -> Packed {
+        let [parent, way, child] = [parent, way, child].map(|number| number & NONE);
+        Packed([start, parent | way << 24, way >> 8 | child << 16, child >> 16 | next << 8])
+    }
+
+    #[inline]
+    fn low(self) -> [u32; 4] {
+        let Packed([_, a, b, c]) = self;
+        [a & NONE, a >> 24 | (b & 0xFFFF) << 8, b >> 16 | (c & 0xFF) << 16, c >> 8]
+    }
 }
 
 /// Three bytes of which all bits are set: "none", unless a fourth one says otherwise.
@@ -88,7 +98,7 @@ const BLOCK: usize = 256;
 /// All lines of a tree.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    blocks: Vec<Box<[Packed]>>,
+    blocks: Vec<Box<[Packed; BLOCK]>>,
     /// The fourth bytes, as soon as one of them is needed.
     high: Vec<Box<[[u8; 4]]>>,
     /// Lines ever made, and the first of those that are vacant, a list through `next`.
@@ -103,6 +113,7 @@ pub(super) struct Lines {
 }
 
 impl Line {
+    #[inline]
     pub(super) fn start(&self) -> StepIndex {
         self.start & START
     }
@@ -121,18 +132,24 @@ impl Lines {
         Lines { vacant: NO_LINE, ..Lines::default() }
     }
 
+    /// Inlined: callers look at one or two fields, and walk through many lines.
+    #[inline]
     pub(super) fn get(&self, line: LineId) -> Line {
         let (block, at) = (line as usize / BLOCK, line as usize % BLOCK);
-        let Packed { start, low } = self.blocks[block][at];
-        let low = low.map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]));
-        let [parent, way, child, next] = match self.high.get(block) {
-            None => low.map(|low| if low == NONE { u32::MAX } else { low }),
-            Some(high) => {
-                let high = high[at];
-                [0, 1, 2, 3].map(|field| low[field] | u32::from(high[field]) << 24)
-            }
+        let packed = self.blocks[block][at];
+        let low = packed.low();
+        let [parent, way, child, next] = if self.high.is_empty() {
+            low.map(|low| if low == NONE { u32::MAX } else { low })
+        } else {
+            self.with_high(line, low)
         };
-        Line { parent, start, way, child, next }
+        Line { parent, start: packed.0[0], way, child, next }
+    }
+
+    #[cold]
+    fn with_high(&self, line: LineId, low: [u32; 4]) -> [u32; 4] {
+        let high = self.high[line as usize / BLOCK][line as usize % BLOCK];
+        [0, 1, 2, 3].map(|field| low[field] | u32::from(high[field]) << 24)
     }
 
     pub(super) fn get_mut(&mut self, line: LineId) -> Changing<'_> {
@@ -141,23 +158,19 @@ impl Lines {
 
     fn put(&mut self, id: LineId, line: Line) {
         let (block, at) = (id as usize / BLOCK, id as usize % BLOCK);
-        let bytes = [line.parent, line.way, line.child, line.next].map(u32::to_le_bytes);
-        let is_large = |[a, b, c, high]: [u8; 4]| {
-            let low = u32::from_le_bytes([a, b, c, 0]);
-            if low == NONE { high != u8::MAX } else { high > 0 }
-        };
-        if self.high.is_empty() && bytes.into_iter().any(is_large) {
+        let numbers = [line.parent, line.way, line.child, line.next];
+        if self.high.is_empty() && numbers.into_iter().any(|number| number >= NONE && number != u32::MAX) {
             self.widen();
         }
-        self.blocks[block][at] = Packed { start: line.start, low: bytes.map(|[a, b, c, _]| [a, b, c]) };
+        self.blocks[block][at] = Packed::new(line.start, numbers);
         if let Some(high) = self.high.get_mut(block) {
-            high[at] = bytes.map(|[.., high]| high);
+            high[at] = numbers.map(|number| (number >> 24) as u8);
         }
     }
 
     /// From now on there are fourth bytes.
     fn widen(&mut self) {
-        let high = |packed: &Packed| packed.low.map(|low| if low == [u8::MAX; 3] { u8::MAX } else { 0 });
+        let high = |packed: &Packed| packed.low().map(|low| if low == NONE { u8::MAX } else { 0 });
         self.high = self.blocks.iter().map(|block| block.iter().map(high).collect()).collect();
     }
 
@@ -212,7 +225,7 @@ impl Lines {
         let id = match self.vacant {
             NO_LINE => {
                 if self.made.is_multiple_of(BLOCK) {
-                    self.blocks.push(vec![Packed { start: 0, low: [[u8::MAX; 3]; 4] }; BLOCK].into());
+                    self.blocks.push(Box::new([Packed::new(0, [u32::MAX; 4]); BLOCK]));
                     if !self.high.is_empty() {
                         self.high.push(vec![[u8::MAX; 4]; BLOCK].into());
                     }
