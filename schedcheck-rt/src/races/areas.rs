@@ -99,9 +99,9 @@ impl Areas {
         if let Some(cell) = self.stack.cell(address) {
             return Some(cell);
         }
-        let offset = address.wrapping_sub(self.heap.start);
-        if offset / self.heap.region < self.heap.regions {
-            return self.heap_cell(offset / self.heap.region, address);
+        let region = self.region_of(address);
+        if region < self.heap.regions {
+            return self.heap_cell(region, address);
         }
         self.others.iter().find_map(|area| area.cell(address))
     }
@@ -112,9 +112,15 @@ impl Areas {
         let cell = self.cell(address)?;
         let all = [&self.stack].into_iter().chain(&self.others);
         let area = all.into_iter().find(|area| area.cell(address).is_some());
-        let region = address.wrapping_sub(self.heap.start) / self.heap.region;
+        let region = self.region_of(address);
         let area = area.or_else(|| self.regions.get(region))?;
         Some((cell, area.cells_from(address)))
+    }
+
+    /// A shift: divisions are slow, and a region's size is a power of two.
+    #[inline]
+    fn region_of(&self, address: usize) -> usize {
+        address.wrapping_sub(self.heap.start) >> self.heap.region.trailing_zeros()
     }
 
     #[inline]

@@ -204,27 +204,36 @@ impl Cell {
         clock: &VectorClock,
         overflow: &mut Overflow,
     ) -> Option<Entry> {
-        let all = self.entries.iter().chain(self.further(overflow));
-        let mut here = all.filter(|entry| entry.bytes & new.bytes != 0);
-        let race = here.find(|entry| {
-            entry.touch == Touch::Free
-                || entry.touch.conflicts(new.touch) && !entry.happened_before(new.thread, clock)
-        });
-        if race.is_some() {
-            return race.copied();
+        let races = |entry: &&Entry| {
+            entry.bytes & new.bytes != 0
+                && (entry.touch == Touch::Free
+                    || entry.touch.conflicts(new.touch) && !entry.happened_before(new.thread, clock))
+        };
+        // One after the other, not as a chain: almost always there are none beyond the first few.
+        if let Some(race) = self.entries.iter().find(races) {
+            return Some(*race);
         }
         let more = match self.more {
             0 => &mut [],
             list => overflow.lists[list as usize - 1].as_mut_slice(),
         };
+        if let Some(race) = more.iter().find(races) {
+            return Some(*race);
+        }
         let mut free = None;
-        for (at, entry) in self.entries.iter_mut().chain(more.iter_mut()).enumerate() {
+        let mut make_room = |at: usize, entry: &mut Entry| {
             if new.touch.covers(entry.touch) && entry.happened_before(new.thread, clock) {
                 entry.bytes &= !new.bytes;
             }
             if entry.bytes == 0 {
                 free.get_or_insert(at);
             }
+        };
+        for (at, entry) in self.entries.iter_mut().enumerate() {
+            make_room(at, entry);
+        }
+        for (at, entry) in more.iter_mut().enumerate() {
+            make_room(INLINE + at, entry);
         }
         match free {
             Some(at) if at < INLINE => self.entries[at] = *new,
