@@ -189,6 +189,13 @@ impl Company {
         }
     }
 
+    /// Removes files that no checkpoint refers to any more. If one stays, it does no harm.
+    fn remove_obsolete(&mut self) {
+        for file in self.obsolete.drain(..) {
+            let _ = std::fs::remove_file(file);
+        }
+    }
+
     /// Where a part of the search lies on the disk.
     fn spill_file(&self, number: u32) -> Option<String> {
         self.checkpoint.as_ref().map(|path| format!("{path}.spill-{number}"))
@@ -408,6 +415,7 @@ impl Run<'_> {
         } else if let Some(path) = &self.company.checkpoint {
             // Of an earlier run, which did not come as far.
             let _ = std::fs::remove_file(path);
+            self.company.remove_obsolete();
         }
         Go::End(Some(Box::new(self.nothing_failed(is_whole))))
     }
@@ -491,12 +499,7 @@ impl Run<'_> {
         let began = Instant::now();
         let written = self.company.state(&self.execution, &self.search).write(path, &self.search.stats());
         match written {
-            Ok(()) => {
-                for file in self.company.obsolete.drain(..) {
-                    // Nobody needs it any more; if it stays, it does no harm.
-                    let _ = std::fs::remove_file(file);
-                }
-            }
+            Ok(()) => self.company.remove_obsolete(),
             Err(error) if !self.company.complained => {
                 let message = format!("the state of the search cannot be written to {path}: {error}");
                 self.company.complained = true;
