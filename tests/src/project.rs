@@ -37,6 +37,16 @@ impl Project {
         })
     }
 
+    /// A fixture in which a deadlock was found, and its replay file.
+    pub fn with_a_deadlock() -> (Self, String) {
+        let project = Self::copy_of("unmodified");
+        let args = ["--all-tests", "opposite_order", "--message-format", "json"];
+        let verdicts = project.schedcheck(&args).run().expect_code(100).verdicts();
+        let file =
+            verdicts["unmodified::lib tests::opposite_order"]["replay"].as_str().expect("a file").to_owned();
+        (project, file)
+    }
+
     /// A directory with nothing in it.
     pub fn empty() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");

@@ -14,15 +14,6 @@ fn gdb_is_there() -> bool {
     there
 }
 
-/// A project and the file of a deadlock in it.
-fn deadlock() -> (Project, String) {
-    let project = Project::copy_of("unmodified");
-    let args = ["--all-tests", "opposite_order", "--message-format", "json"];
-    let verdicts = project.schedcheck(&args).run().expect_code(100).verdicts();
-    let file = verdicts["unmodified::lib tests::opposite_order"]["replay"].as_str().unwrap().to_owned();
-    (project, file)
-}
-
 /// `gdb` with these commands.
 fn gdb(commands: &[&str]) -> String {
     let commands: Vec<String> = commands.iter().map(|command| format!("-ex '{command}'")).collect();
@@ -34,7 +25,7 @@ fn a_debugger_stops_at_every_step_and_sees_all_threads() {
     if !gdb_is_there() {
         return;
     }
-    let (project, file) = deadlock();
+    let (project, file) = Project::with_a_deadlock();
     let mut commands = vec!["break schedcheck_step", "run"];
     commands.resize(commands.len() + STOPS.len() - 1, "continue");
     commands.extend(["info threads", "thread apply all backtrace", "delete", "continue"]);
@@ -57,7 +48,7 @@ fn a_debugger_steps_from_line_to_line_while_other_threads_take_their_turns() {
     if !gdb_is_there() {
         return;
     }
-    let (project, file) = deadlock();
+    let (project, file) = Project::with_a_deadlock();
     // Line 16 locks in the test's own thread; then the other thread takes its turn, up to its second lock.
     let commands = [
         "break src/lib.rs:16",
@@ -83,7 +74,7 @@ fn a_breakpoint_can_name_the_step() {
     if !gdb_is_there() {
         return;
     }
-    let (project, file) = deadlock();
+    let (project, file) = Project::with_a_deadlock();
     let commands = ["break schedcheck_step if $rdi == 6", "run", "print $rdi", "print $rsi", "kill"];
     // The test did not come to its end: that is no verdict.
     let output = project.schedcheck(&["replay", &file, "--debugger", &gdb(&commands)]).run().expect_code(130);
@@ -93,7 +84,7 @@ fn a_breakpoint_can_name_the_step() {
 
 #[test]
 fn a_debugger_that_does_not_exist_is_named() {
-    let (project, file) = deadlock();
+    let (project, file) = Project::with_a_deadlock();
     let output = project.schedcheck(&["replay", &file, "--debugger", "no-such-debugger --args"]).run();
     let output = output.expect_code(96);
     assert!(output.stderr.contains("could not start `no-such-debugger`"), "{}", output.stderr);

@@ -4,15 +4,6 @@ use schedcheck_tests::project::Project;
 
 const LIB: &str = "src/lib.rs";
 
-/// A project with a deadlock that was found, and its replay file.
-fn deadlock() -> (Project, String) {
-    let project = Project::copy_of("unmodified");
-    let args = ["--all-tests", "opposite_order", "--message-format", "json"];
-    let verdicts = project.schedcheck(&args).run().expect_code(100).verdicts();
-    let file = verdicts["unmodified::lib tests::opposite_order"]["replay"].as_str().unwrap().to_owned();
-    (project, file)
-}
-
 fn edit(project: &Project, from: &str, to: &str) {
     let text = project.read(LIB);
     assert!(text.contains(from), "{from} is not in:\n{text}");
@@ -25,7 +16,7 @@ fn replay(project: &Project, file: &str, code: i32) -> Output {
 
 #[test]
 fn lines_and_operations_may_come_and_go_elsewhere() {
-    let (project, file) = deadlock();
+    let (project, file) = Project::with_a_deadlock();
     let output = replay(&project, &file, 100);
     assert!(!output.stderr.contains("the code has changed"), "{}", output.stderr);
 
@@ -50,7 +41,7 @@ fn lines_and_operations_may_come_and_go_elsewhere() {
 
 #[test]
 fn a_fixed_program_is_no_pass_and_no_failure() {
-    let (project, file) = deadlock();
+    let (project, file) = Project::with_a_deadlock();
     // Both threads lock in the same order now, and the recorded point is still there.
     edit(&project, "let two = second.lock()", "let one = first.lock()");
     edit(
@@ -65,7 +56,7 @@ fn a_fixed_program_is_no_pass_and_no_failure() {
 
 #[test]
 fn a_point_that_is_gone_is_named() {
-    let (project, file) = deadlock();
+    let (project, file) = Project::with_a_deadlock();
     edit(
         &project,
         "let one = first.lock().unwrap();\n        assert",
