@@ -110,6 +110,14 @@ impl Search {
         }
     }
 
+    /// Whether this share has found so much outside of itself that it should be given back.
+    pub fn wants_back(&self) -> bool {
+        match &self.strategy {
+            Strategy::Optimal(search) => search.shares.outside.is_full(),
+            Strategy::Enumerate(_) | Strategy::Backtrack(_) => false,
+        }
+    }
+
     /// What this share did, and what it left.
     pub fn give_back(&self) -> Vec<u8> {
         let mut out = Writer::default();
@@ -138,11 +146,12 @@ impl Search {
         self.stats.blocked += from.long()?;
         self.stats.peak_pending = self.stats.peak_pending.max(from.number()?);
         self.stats.peak_bytes = self.stats.peak_bytes.max(from.number()?);
+        let mut known = 0;
         for _ in 0..from.count()? {
             let signature = from.hash()?;
             let is_new = self.counts_all || self.seen.insert(signature);
             self.stats.traces += u64::from(is_new);
-            self.stats.twice += u64::from(!is_new);
+            known += u64::from(!is_new);
             if is_new {
                 self.trace_set = self.trace_set.wrapping_add(mix(signature));
             }
@@ -150,11 +159,20 @@ impl Search {
                 newly_seen.push(signature);
             }
         }
-        match &mut self.strategy {
-            Strategy::Optimal(search) => search.take_back(names, from),
-            Strategy::Enumerate(search) => search.take_back(names, from),
-            Strategy::Backtrack(_) => Err(Damaged),
-        }
+        let may_repeat = match &mut self.strategy {
+            Strategy::Optimal(search) => {
+                search.take_back(&mut self.options, names, from)?;
+                search.shares.was_reported
+            }
+            Strategy::Enumerate(search) => {
+                search.take_back(names, from)?;
+                true
+            }
+            Strategy::Backtrack(_) => return Err(Damaged),
+        };
+        // Otherwise it was a random execution meanwhile, or one of `levels.rs`.
+        self.stats.twice += if may_repeat { known } else { 0 };
+        Ok(())
     }
 
     /// All that is needed to go on later. What is given away counts as still to be done.
