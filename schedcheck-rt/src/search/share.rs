@@ -55,6 +55,8 @@ pub struct Share {
     pub(super) tops: Vec<LineId>,
     /// All lines there that are to be executed.
     pub(super) pending: Vec<LineId>,
+    /// How often the search had started again: its lines have other numbers since.
+    pub(super) epoch: u32,
 }
 
 impl Share {
@@ -216,6 +218,7 @@ impl Shares {
         let mut share = Share {
             tops: self.tops.iter().copied().collect(),
             pending: self.given.keys().copied().collect(),
+            epoch: 0,
         };
         share.tops.sort_unstable();
         share.pending.sort_unstable();

@@ -47,7 +47,8 @@ impl Search {
         match &mut self.strategy {
             Strategy::Optimal(search) => {
                 search.stop_steering();
-                search.shares.give(&mut search.tree, &mut search.fringe, wanted)
+                let share = search.shares.give(&mut search.tree, &mut search.fringe, wanted);
+                Share { epoch: search.epoch, ..share }
             }
             Strategy::Enumerate(search) => search.shares.give(&mut search.tree, &mut search.fringe, wanted),
             Strategy::Backtrack(_) => Share::default(),
@@ -59,7 +60,9 @@ impl Search {
         match &mut self.strategy {
             Strategy::Optimal(search) => {
                 search.stop_steering();
-                search.shares.deal(&mut search.tree, &mut search.fringe, count)
+                let mut shares = search.shares.deal(&mut search.tree, &mut search.fringe, count);
+                shares.iter_mut().for_each(|share| share.epoch = search.epoch);
+                shares
             }
             Strategy::Enumerate(search) => search.shares.deal(&mut search.tree, &mut search.fringe, count),
             Strategy::Backtrack(_) => vec![Share::default(); count],
@@ -69,20 +72,21 @@ impl Search {
     /// What was given away does not come back, and is to be executed here after all.
     pub fn reclaim(&mut self, share: &Share) {
         match &mut self.strategy {
-            Strategy::Optimal(search) => {
+            Strategy::Optimal(search) if share.epoch == search.epoch => {
                 search.shares.reclaim(&mut search.tree, &mut search.fringe, share);
             }
             Strategy::Enumerate(search) => {
                 search.shares.reclaim(&mut search.tree, &mut search.fringe, share);
             }
-            Strategy::Backtrack(_) => {}
+            // It was given away before the search started again, or nothing ever is.
+            Strategy::Optimal(_) | Strategy::Backtrack(_) => {}
         }
     }
 
     /// The same for everything that was given away.
     pub fn reclaim_all(&mut self) {
         let all = match &self.strategy {
-            Strategy::Optimal(search) => search.shares.all_given(),
+            Strategy::Optimal(search) => Share { epoch: search.epoch, ..search.shares.all_given() },
             Strategy::Enumerate(search) => search.shares.all_given(),
             Strategy::Backtrack(_) => Share::default(),
         };
