@@ -439,7 +439,7 @@ impl<'a> Run<'a> {
 
 impl Settings {
     pub(super) fn options(&self) -> Options {
-        let mut priority = priority::parse(&self.priority).expect("checked when it was set");
+        let mut priority = priority::seeded(&self.priority, self.seed).expect("checked when it was set");
         if !self.names.changed.is_empty() {
             priority::put_changed_first(&mut priority);
         }
