@@ -173,6 +173,7 @@ fn four_parts_are_the_whole() {
         let joined = verdict(&project, test, &["--resume"], 0);
         assert_eq!(joined["complete"], true);
         assert_eq!(traces(&joined), traces(&whole), "{test}");
+        assert_eq!(joined["executions"], whole["executions"], "{test}: each class once, in whichever part");
         fs::remove_dir_all(project.path.join("target/schedcheck/checkpoints")).unwrap();
     }
 }
