@@ -7,7 +7,7 @@
 //!
 //! Many executions ask for the same sequence, since what depends on the reversed step is not part of it. Of
 //! those one is enough. Sequences are told apart by 64-bit hashes of what tells classes apart; a share keeps
-//! thousands of them, so that two are taken for one in fewer than one of a million million shares.
+//! thousands of them, so that two are taken for one in fewer than one of a thousand million shares.
 
 use super::bytes::{Damaged, Reader, Writer};
 use super::lines::LineId;
