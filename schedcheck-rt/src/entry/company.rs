@@ -120,8 +120,7 @@ impl Company {
         checkpoint.check(&self.test, settings)?;
         let mut search = load(execution, options, &checkpoint)?;
         self.went_on = true;
-        let noted = checkpoint.part.map(|(index, count)| Part { index, count });
-        if let Some(part) = noted.or(self.wanted_part) {
+        if let Some(part) = checkpoint.part.or(self.wanted_part) {
             let done = checkpoint.done.take();
             self.take_part(part, checkpoint, execution, &mut search);
             if let Some((names, share)) = done {
@@ -140,7 +139,7 @@ impl Company {
         let share = search.deal(part.count).swap_remove(part.index - 1);
         search.become_share(share);
         self.known = Some(execution.known());
-        whole.part = Some((part.index, part.count));
+        whole.part = Some(part);
         self.part = Some((part, whole));
     }
 
