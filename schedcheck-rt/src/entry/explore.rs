@@ -298,7 +298,7 @@ impl<'a> Run<'a> {
                 .map_or_else(String::new, |(site, _)| format!("{}:{}", site.file(), site.line())),
         });
         let names: Vec<String> = names.collect();
-        let dives = format!("{} directed schedule{}", dived.dives, if dived.dives == 1 { "" } else { "s" });
+        let dives = counted(dived.dives, "directed schedule");
         let arrived = dived.arrived;
         if let Wanted::Meeting(_) = route.wanted() {
             let places = names.join(" & ");
