@@ -516,3 +516,51 @@ fn a_wait_with_a_time_out_is_also_woken_without_a_cause() {
     agree_with_all("a condition variable", waits, budget);
     agree_with_all("a parked thread", parks, budget);
 }
+
+/// Passed by the last of two threads, by polling. It lies on the stack of one of them, where the other changes it.
+#[derive(Default)]
+struct SpinBarrier {
+    arrived: AtomicUsize,
+    phase: AtomicUsize,
+}
+
+impl SpinBarrier {
+    fn wait(&self) {
+        let phase = self.phase.load(SeqCst);
+        if self.arrived.fetch_add(1, SeqCst) == 1 {
+            self.arrived.store(0, SeqCst);
+            self.phase.fetch_add(1, SeqCst);
+        }
+        while self.phase.load(SeqCst) == phase {
+            thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn whether_a_loop_waits_does_not_depend_on_independent_steps_of_others() {
+    let body = || {
+        let (barrier, done) = (SpinBarrier::default(), AtomicUsize::new(0));
+        let rounds = || {
+            for _ in 0..2 {
+                done.fetch_add(1, SeqCst);
+                barrier.wait();
+            }
+            done.load(SeqCst)
+        };
+        thread::scope(|scope| {
+            let other = scope.spawn(rounds);
+            let own = rounds();
+            report((own, other.join().unwrap()));
+        });
+        Ok(())
+    };
+    for bound in [0, 1, 2] {
+        let mut all = ORDERS.map(|order| {
+            let found = explore(body, Options { bound: Some(bound), ..by(order, Budget::NONE) });
+            (found.stats.traces, found.results)
+        });
+        all.sort();
+        assert_eq!(all.first(), all.last(), "classes with at most {bound} preemptions");
+    }
+}

@@ -18,8 +18,15 @@ use crate::paths::utf8;
 use crate::regressions::saved::Saved;
 use crate::reports::event::TestId;
 
-/// How long a child may be silent after its time budget: it may have to shorten a long failing schedule.
+/// How long a child may be silent after its time budget.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// How long it may take to make a long failing schedule shorter.
+const AFTER_FAILURE: Duration = Duration::from_secs(60);
+
+/// The test did nothing wrong, but is too much for the time it was given.
+const BUSY: &str = "stopped while looking for other schedules in one that passed: it is so long that this takes \
+                    longer than the time limit; the test needs more time (`--max-time`), or less to do";
 /// How often a child that was killed is started again.
 const PATIENCE: u32 = 50;
 /// How long a child may take to end after its verdict.
@@ -164,6 +171,7 @@ pub fn attend(
                     *deadline = start;
                 }
             }
+            Heard::Event(ChildEvent::Failing) => *deadline = (*deadline).max(Instant::now() + AFTER_FAILURE),
             Heard::Event(ChildEvent::Prediction(prediction)) => predictions.push(prediction),
             Heard::Event(ChildEvent::Finished(finished)) => {
                 verdict = Some(finished);
@@ -196,6 +204,13 @@ pub fn attend(
         return Ok(Verdict::Stopped(last));
     }
     let recorded = fs::read(work.join("record")).unwrap_or_default();
+    if let Ending::TimedOut = remains.ending
+        && record::is_over(&recorded)
+    {
+        on_sign(Sign::Warning(BUSY));
+        let finished = Finished::without_child(Outcome::Passed, String::new(), &last);
+        return Ok(Verdict::Finished { finished: Box::new(finished), pending: last.pending, killed: false });
+    }
     Ok(posthumous(remains, &recorded, &last))
 }
 

@@ -1,12 +1,18 @@
 //! The crash record: what a child noted about its current schedule before it died.
 //!
 //! Words of 32 bits, least byte first: the number of decisions plus one (zero while it is being
-//! written), the execution's number (two words), the number of threads; parent and position among
+//! written; the highest bit is set when the execution is over and passed), the execution's number (two words), the number of threads; parent and position among
 //! its children of each thread, room for 65536; step, and thread and alternative of each decision.
 use super::wire::{Delta, Schedule};
 
 const HEAD: usize = 4;
 const MOST_THREADS: usize = 1 << 16;
+const OVER: u32 = 1 << 31;
+
+/// Whether the schedule in the record was over: what the child did afterwards was not the test.
+pub fn is_over(record: &[u8]) -> bool {
+    record.first_chunk().is_some_and(|word| u32::from_le_bytes(*word) & OVER != 0)
+}
 
 /// The schedule in the record; `None` when nothing usable was written.
 pub fn last_schedule(record: &[u8]) -> Option<(u64, Schedule)> {
@@ -14,7 +20,7 @@ pub fn last_schedule(record: &[u8]) -> Option<(u64, Schedule)> {
         let bytes = record.get(at * 4..at * 4 + 4)?;
         Some(u32::from_le_bytes(bytes.try_into().ok()?))
     };
-    let count = word(0)?.checked_sub(1)? as usize;
+    let count = (word(0)? & !OVER).checked_sub(1)? as usize;
     let execution = u64::from(word(1)?) | u64::from(word(2)?) << 32;
     let threads = word(3)?;
     let parent = |thread: u32| -> Option<(u32, u32)> {
@@ -78,6 +84,9 @@ mod tests {
         let (execution, schedule) =
             last_schedule(&record([3, 4, 0, 3], &threads, &[(5, 2), (9, 1 | 3 << 16)])).unwrap();
         assert_eq!(execution, 4);
+        let over = record([3 | OVER, 4, 0, 3], &threads, &[(5, 2), (9, 1 | 3 << 16)]);
+        assert!(is_over(&over) && last_schedule(&over).is_some_and(|(_, again)| again.deltas.len() == 2));
+        assert!(!is_over(&record([3, 4, 0, 3], &threads, &[])) && !is_over(&[]));
         let deltas: Vec<_> =
             schedule.deltas.iter().map(|d| (d.step, d.thread.as_str(), d.alt.as_str())).collect();
         assert_eq!(deltas, [(5, "0.2.7", "0"), (9, "0.2", "3")]);

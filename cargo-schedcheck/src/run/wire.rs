@@ -18,6 +18,8 @@ pub enum ChildEvent {
     Started(Started),
     /// A sign of life, several times a second.
     Progress(Progress),
+    /// A schedule failed; the child makes it shorter and executes it again before it tells.
+    Failing,
     /// Something that was predicted, and what became of it.
     Prediction(Prediction),
     /// The verdict; nothing follows.

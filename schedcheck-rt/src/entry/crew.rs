@@ -157,8 +157,11 @@ impl Crew {
             if self.executions() != seen.0 || self.members.iter().all(returns) {
                 seen = (self.executions(), Instant::now());
             }
+            // One that looks through what it executed is at work, however long that takes.
+            let at_work = |member: &Member| self.records[member.board].as_ref().is_some_and(Record::is_over);
+            let stuck = |member: &Member| !returns(member) && !at_work(member);
             if seen.1.elapsed() > LONGEST
-                && let Some(at) = self.members.iter().position(|member| !returns(member))
+                && let Some(at) = self.members.iter().position(stuck)
             {
                 let member = self.members.swap_remove(at);
                 end(&member);

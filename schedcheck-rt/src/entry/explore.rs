@@ -184,6 +184,9 @@ impl<'a> Run<'a> {
                     if fate == Fate::Met && self.execution.asks_for_one() {
                         return Some(self.found_one());
                     }
+                    if let Some(record) = &self.record {
+                        record.over();
+                    }
                     if let Some(step) = self.search.learn(&trace).differs_at {
                         return Some(self.differs(&trace, step));
                     }
@@ -327,6 +330,7 @@ impl<'a> Run<'a> {
         if matches!(first, Outcome::Diverged(_)) {
             return report::finished(&self.execution, &first, &figures, "");
         }
+        self.channel.send(Object::new().text("event", "failing"));
         self.execution.report_executions();
         let found = Plan::repeating(trace);
         if let Some((simplest, _)) = minimise(trace)
@@ -431,7 +435,7 @@ impl<'a> Run<'a> {
 
 impl Settings {
     pub(super) fn options(&self) -> Options {
-        let mut priority = priority::parse(&self.priority).expect("checked when it was set");
+        let mut priority = priority::seeded(&self.priority, self.seed).expect("checked when it was set");
         if !self.names.changed.is_empty() {
             priority::put_changed_first(&mut priority);
         }

@@ -4,8 +4,8 @@
 //! what was being executed. The file is mapped, so noting costs no system call, and its words are
 //! those of the plan as it is, so it costs no formatting either: the command reads them.
 //!
-//! Words of 32 bits: the number of decisions plus one (zero while it is being written), the number
-//! of the execution (two words), the number of threads; then parent and position among its children
+//! Words of 32 bits: the number of decisions plus one (zero while it is being written; the highest bit is set
+//! when the execution is over and passed), the number of the execution (two words), the number of threads; then parent and position among its children
 //! of each thread, room for [`MOST_THREADS`]; then step, and thread and alternative, of each decision.
 
 use crate::search::step::{Alt, Choice, Delta, Plan, ThreadId};
@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const HEAD: usize = 4;
 const MOST_THREADS: usize = 1 << 16;
 const MOST_DECISIONS: usize = 1 << 16;
+const OVER: u32 = 1 << 31;
 const WORDS: usize = HEAD + 2 * (MOST_THREADS + MOST_DECISIONS);
 
 /// A mapped file of fixed size.
@@ -51,9 +52,12 @@ impl Record {
         Some(Record { words, threads: 0 })
     }
 
-    /// What was noted last.
+    /// What was noted last, if it is not over.
     pub(super) fn last(&self) -> Option<Plan> {
         let word = |at: usize| self.words[at].load(Ordering::Acquire);
+        if self.is_over() {
+            return None;
+        }
         let noted = (word(0) as usize).checked_sub(1)?;
         let delta = |at: usize| {
             let (step, choice) = (word(HEAD + 2 * at), word(HEAD + 2 * at + 1));
@@ -62,6 +66,16 @@ impl Record {
         };
         let deltas = (MOST_THREADS..MOST_THREADS + noted.min(MOST_DECISIONS)).map(delta).collect();
         Some(Plan { deltas, prefix: 0 })
+    }
+
+    /// The execution noted last is over and passed: what takes time from now on is not the test.
+    pub(super) fn over(&self) {
+        self.words[0].fetch_or(OVER, Ordering::Release);
+    }
+
+    /// Whether it is.
+    pub(super) fn is_over(&self) -> bool {
+        self.words[0].load(Ordering::Acquire) & OVER != 0
     }
 
     /// Notes what is executed next. A schedule too long for the file is noted without its end.

@@ -18,9 +18,11 @@ struct Entry {
     generation: u32,
     /// Objects of this kind that lived here one after the other in that execution.
     lives: u32,
+    /// Bytes of it, of a memory cell.
+    size: u32,
 }
 
-const EMPTY: Entry = Entry { key: 0, object: ObjectId::NONE, generation: 0, lives: 0 };
+const EMPTY: Entry = Entry { key: 0, object: ObjectId::NONE, generation: 0, lives: 0, size: 0 };
 
 /// The table. Generation 0 is never current.
 pub(crate) struct AddressTable {
@@ -99,6 +101,24 @@ impl AddressTable {
         let fresh = entry.generation != generation;
         entry.generation = generation;
         Found { object: entry.object, fresh }
+    }
+
+    /// The memory cell at `address`, which this execution has used already, has so many bytes.
+    pub(crate) fn set_size(&mut self, address: usize, size: usize) {
+        let at = self.position(key_of(address, ObjectKind::Memory));
+        self.entries[at].size = size as u32;
+    }
+
+    /// The memory cells used in this execution that the byte at `address` belongs to: more than one if it was used in
+    /// several sizes. They are aligned to their size.
+    pub(crate) fn cells_over(&self, address: usize, generation: u32) -> impl Iterator<Item = ObjectId> {
+        let starts = [1, 2, 4, 8, 16].map(|size| (size, address & !(size - 1)));
+        starts.into_iter().filter_map(move |(size, start)| {
+            let key = key_of(start, ObjectKind::Memory);
+            let entry = &self.entries[self.position(key)];
+            let met = entry.key == key && entry.generation == generation && entry.size as usize == size;
+            met.then_some(entry.object)
+        })
     }
 
     /// A new object at `address`, even if another one lived there earlier in this execution: it
@@ -190,6 +210,19 @@ mod tests {
                 assert_eq!(again, Found { object: ObjectId(index as u32 + 1), fresh: false });
             }
         }
+    }
+
+    #[test]
+    fn a_byte_belongs_to_the_cells_around_it() {
+        let mut table = AddressTable::new();
+        for (number, address, size) in [(1, 0x1000, 8), (2, 0x1008, 1), (3, 0x100c, 4)] {
+            table.find(address, ObjectKind::Memory, 1, || ObjectId(number));
+            table.set_size(address, size);
+        }
+        let cells = |address| table.cells_over(address, 1).collect::<Vec<_>>();
+        assert_eq!((cells(0x1007), cells(0x1008)), (vec![ObjectId(1)], vec![ObjectId(2)]));
+        assert_eq!((cells(0x1009), cells(0x100f)), (vec![], vec![ObjectId(3)]));
+        assert_eq!(table.cells_over(0x1000, 2).count(), 0, "not in this execution");
     }
 
     #[test]

@@ -680,9 +680,11 @@ impl World {
         self.addresses.known(address, ObjectKind::Memory, self.generation)
     }
 
-    /// The memory cell at `address`.
-    pub(crate) fn memory_at(&mut self, address: usize) -> ObjectId {
-        self.object_at(address, ObjectKind::Memory)
+    /// The memory cell of `size` bytes at `address`.
+    pub(crate) fn memory_at(&mut self, (address, size): (usize, usize)) -> ObjectId {
+        let object = self.object_at(address, ObjectKind::Memory);
+        self.addresses.set_size(address, size);
+        object
     }
 
     /// A new object of `kind`, first used while it lies at `address`.

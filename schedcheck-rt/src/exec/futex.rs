@@ -30,7 +30,7 @@ impl Active {
     fn futex_wait(&self, address: usize, expected: u32, deadline: u64) -> i64 {
         let site = Location::caller();
         let queue = self.futex_queue(address);
-        let word = self.in_engine(|world| world.memory_at(address));
+        let word = self.in_engine(|world| world.memory_at((address, size_of::<u32>())));
         let enqueue = Op { second: word, ..Op::new(Kind::FutexWait, queue, site) };
         if !self.perform_if(enqueue, || read_word(address) == expected) {
             return -i64::from(libc::EAGAIN);

@@ -181,14 +181,14 @@ impl Active {
         unsafe { switch::suspend(exit) };
     }
 
-    /// Performs an operation on the memory cell at `address`. Whether it may be a round of a loop: then the caller leaves no
+    /// Performs an operation on a memory cell: where it is, and how large. Whether it may be a round of a loop: then the caller leaves no
     /// residue.
     #[inline(always)]
-    pub(crate) fn memory(&self, kind: Kind, address: usize, site: Site) -> (Alt, bool) {
+    pub(crate) fn memory(&self, kind: Kind, cell: (usize, usize), site: Site) -> (Alt, bool) {
         let world = self.world();
-        let object = match world.known_memory(address) {
+        let object = match world.known_memory(cell.0) {
             Some(object) => object,
-            None => self.in_engine(|world| world.memory_at(address)),
+            None => self.in_engine(|world| world.memory_at(cell)),
         };
         let op = Op::new(kind, object, site);
         if world.threads[world.current].spin.may_repeat(&op) {

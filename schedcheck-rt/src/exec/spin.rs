@@ -10,6 +10,11 @@
 //! They differ from those that remain only by repetitions of a cycle of states, so they reach no
 //! state that the others do not.
 //!
+//! Atomics may lie on that stack, too, and others change them there. They are no part of what the thread is: those of the
+//! round are compared as objects, and the others do not matter to it. If they counted, the gate would close a round later
+//! in those schedules of a class in which the change falls into the round. What others change there without atomics, behind a
+//! lock, still does that: a round more is then explored, which repeats states.
+//!
 //! Only rounds of operations whose effect on their objects is known count: reads, yields, and
 //! operations on atomics, mutexes and reader-writer locks, whose states are compared. Anything else
 //! (a spawn, a message, a notification that woke somebody) is progress.
@@ -24,6 +29,7 @@
 //! Not seen without memory instrumentation: a loop that counts its rounds in plain memory outside
 //! its stack counts as one whose state repeats.
 
+use super::addresses::AddressTable;
 use super::controller::{StepNote, World};
 use crate::model::{Kind, Op, Site};
 use crate::search::step::{Event, Mode, NO_STEP, ObjectId, StepIndex};
@@ -110,6 +116,8 @@ pub(crate) struct Spin {
     comparisons: u32,
     /// The place in the loop at which states are compared, and the state there a round ago.
     compared_at: Option<(Kind, ObjectId, Site)>,
+    /// Steps of the execution before that comparison.
+    compared_after: usize,
     stack: Vec<u8>,
     registers: [usize; 6],
     pub(crate) gate: Gate,
@@ -124,6 +132,7 @@ impl Spin {
             rounds: 0,
             comparisons: 0,
             compared_at: None,
+            compared_after: 0,
             stack: Vec::new(),
             registers: [0; 6],
             gate: Gate::default(),
@@ -208,7 +217,7 @@ impl Spin {
     }
 
     /// Compares the thread with what it was a round ago, and keeps what it is now.
-    fn is_as_before(&mut self, op: &Op, frame: &Frame, base: usize) -> bool {
+    fn is_as_before(&mut self, op: &Op, frame: &Frame, base: usize, cells: &Cells<'_>) -> bool {
         let place = (op.kind, op.object, op.site);
         if *self.compared_at.get_or_insert(place) != place {
             return false;
@@ -217,13 +226,36 @@ impl Spin {
         let length = base.saturating_sub(frame.stack);
         // SAFETY: the thread's own stack, from its stack pointer to its base.
         let now = unsafe { std::slice::from_raw_parts(frame.stack as *const u8, length) };
-        let same = self.stack == now && self.registers == frame.registers;
+        let own_differs = |(at, (was, is)): (usize, (&u8, &u8))| {
+            was != is && !cells.changed(frame.stack + at, self.compared_after)
+        };
+        let same = self.registers == frame.registers
+            && self.stack.len() == length
+            && (self.stack == now || !self.stack.iter().zip(now).enumerate().any(own_differs));
+        self.compared_after = cells.events.len();
         if !same {
             self.stack.clear();
             self.stack.extend_from_slice(now);
             self.registers = frame.registers;
         }
         same
+    }
+}
+
+/// Atomics that lie on a thread's own stack.
+struct Cells<'a> {
+    addresses: &'a AddressTable,
+    events: &'a [Event],
+    generation: u32,
+}
+
+impl Cells<'_> {
+    /// Whether the byte at `address` is of a cell that was changed since so many steps.
+    fn changed(&self, address: usize, since: usize) -> bool {
+        self.addresses.cells_over(address, self.generation).any(|cell| {
+            let later = self.events[since..].iter().flat_map(|event| event.accesses);
+            later.into_iter().any(|access| access.object == cell && changes(access.mode))
+        })
     }
 }
 
@@ -322,8 +354,10 @@ impl World {
         spin.rounds += 1;
         let number = usize::from(self.threads[self.running].id.0);
         self.compared_unclean |= self.stacks.compares(number, frame.stack, base);
+        let cells =
+            Cells { addresses: &self.addresses, events: &self.trace.events, generation: self.generation };
         let spin = &mut self.threads[self.running].spin;
-        let exact = spin.is_as_before(op, frame, base);
+        let exact = spin.is_as_before(op, frame, base, &cells);
         let enough = if yields { ROUNDS } else { ROUNDS_WITHOUT_HINT };
         if exact || spin.rounds > enough && spin.comparisons >= COMPARISONS {
             self.spin_bound_reached |= !exact;

@@ -33,7 +33,7 @@ struct Step {
 fn step<T>(kind: Kind, cell: &T) -> Step {
     let active = active().filter(Active::in_user);
     let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
-    let again = active.is_some_and(|active| active.memory(kind, memory.0, unknown_site()).1);
+    let again = active.is_some_and(|active| active.memory(kind, memory, unknown_site()).1);
     Step { active, kind, memory, again }
 }
 

@@ -325,6 +325,11 @@ impl Lines {
         self.way(line).chain().map(|edge| self.edges.get(edge))
     }
 
+    /// One of them, counted from its start.
+    pub(super) fn chain_step(&self, line: LineId, at: usize) -> Option<Edge> {
+        self.way(line).step(at).map(|edge| self.edges.get(edge))
+    }
+
     /// Who is asleep inside the chain, and until which step.
     pub(super) fn sleepers(&self, line: LineId) -> impl Iterator<Item = (Edge, StepIndex)> {
         let start = self.get(line).start();

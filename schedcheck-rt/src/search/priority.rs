@@ -91,14 +91,23 @@ impl fmt::Debug for Priority {
 /// # Errors
 /// Says which name is wrong and which ones there are.
 pub fn parse(list: &str) -> Result<Vec<Priority>, String> {
-    let priorities: Vec<_> = list.split(',').map(|name| parse_one(name.trim())).collect::<Result<_, _>>()?;
+    seeded(list, 0)
+}
+
+/// The same; `rand` without a seed of its own has this one.
+///
+/// # Errors
+/// As [`parse`].
+pub fn seeded(list: &str, seed: u64) -> Result<Vec<Priority>, String> {
+    let one = |name: &str| parse_one(name.trim(), seed);
+    let priorities: Vec<_> = list.split(',').map(one).collect::<Result<_, _>>()?;
     if priorities.len() > MAX_PRIORITIES {
         return Err(format!("at most {MAX_PRIORITIES} priorities can be combined, not {}", priorities.len()));
     }
     Ok(priorities)
 }
 
-fn parse_one(name: &str) -> Result<Priority, String> {
+fn parse_one(name: &str, seed: u64) -> Result<Priority, String> {
     let (kind, argument) = match name.split_once(':') {
         Some((kind, argument)) => (kind, Some(argument)),
         None => (name, None),
@@ -115,10 +124,10 @@ fn parse_one(name: &str) -> Result<Priority, String> {
         "dfs" => plain(Priority::Deepest),
         "bfs" => plain(Priority::Shallowest),
         "rand" => {
-            let seed = argument.unwrap_or("0");
-            let seed: u64 =
-                seed.parse().map_err(|_| format!("the seed of `rand` must be a number, not `{seed}`"))?;
-            Ok(Priority::Random(Rng::new(seed)))
+            let number = |own: &str| {
+                own.parse().map_err(|_| format!("the seed of `rand` must be a number, not `{own}`"))
+            };
+            Ok(Priority::Random(Rng::new(argument.map_or(Ok(seed), number)?)))
         }
         "method" => plain(Priority::Method),
         "var" => plain(Priority::Variable),
@@ -207,6 +216,17 @@ mod tests {
         assert_eq!(names("mdpor,pb"), "[mdpor, pb]");
         assert_eq!(names("rand:7"), "[rand]");
         assert_eq!(names("method, var"), "[method, var]");
+    }
+
+    #[test]
+    fn the_seed_of_the_search_is_that_of_rand_unless_it_has_its_own() {
+        let first = |list, seed| match seeded(list, seed).unwrap().remove(0) {
+            Priority::Random(mut rng) => rng.number(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(first("rand", 7), first("rand:7", 0));
+        assert_eq!(first("rand:7", 3), first("rand:7", 0));
+        assert_ne!(first("rand", 7), first("rand", 0));
     }
 
     #[test]

@@ -128,7 +128,7 @@ impl Tree {
     /// The edge a line itself takes at a step of its chain.
     pub(super) fn chained(&self, line: LineId, step: StepIndex) -> Edge {
         let start = self.start(line);
-        self.lines.chain(line).nth((step - start) as usize).expect("a step of the chain")
+        self.lines.chain_step(line, (step - start) as usize).expect("a step of the chain")
     }
 
     /// What an executed line does at a step, nothing at its end; `None` if that is not known.

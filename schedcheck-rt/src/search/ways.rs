@@ -2,7 +2,9 @@
 //!
 //! Many lines do the same at different points of different executions, so they name their way by number. A
 //! way is kept as a row of numbers of varying length ([`super::bytes`] has the same), found again by its
-//! hash. Ways that no line uses any more are dropped as soon as they are half of all.
+//! hash. Steps in the middle of a chain are asked for, so a long chain has numbers of one length: otherwise
+//! an execution of many thousand steps would be read from its beginning for every step of it. Ways that no
+//! line uses any more are dropped as soon as they are half of all.
 
 use super::edges::{EdgeId, NO_EDGE};
 use rustc_hash::FxHasher;
@@ -17,6 +19,12 @@ pub(super) const NO_WAY: WayId = WayId::MAX;
 
 /// Fewer ways than this are not worth looking through.
 const FEW: usize = 1000;
+
+/// Chains of so many steps are long.
+const LONG: u32 = 32;
+
+/// Bytes of each step of a long chain.
+const WIDTH: usize = size_of::<EdgeId>();
 
 /// How a line leaves its parent. Steps are counted from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +49,25 @@ pub(super) struct Kept<'a> {
     pub(super) free: u32,
     pub(super) steps: u32,
     words: &'a [u8],
+}
+
+/// The steps of a chain, one after the other.
+#[derive(Clone, Debug)]
+enum Steps<'a> {
+    Short(std::iter::Take<Numbers<'a>>),
+    Long(std::slice::Iter<'a, [u8; WIDTH]>),
+}
+
+impl Iterator for Steps<'_> {
+    type Item = EdgeId;
+
+    #[inline]
+    fn next(&mut self) -> Option<EdgeId> {
+        match self {
+            Steps::Short(numbers) => numbers.next(),
+            Steps::Long(words) => words.next().map(|word| EdgeId::from_le_bytes(*word)),
+        }
+    }
 }
 
 /// Numbers that follow each other as bytes.
@@ -86,19 +113,48 @@ impl<'a> Kept<'a> {
 
     /// The steps of its chain, then the sleepers inside of it.
     pub(super) fn words(&self) -> impl Iterator<Item = u32> + Clone + use<'a> {
-        Numbers(self.words)
+        self.steps().chain(self.behind_steps())
     }
 
     /// The edges of its chain.
     #[inline]
     pub(super) fn chain(&self) -> impl Iterator<Item = EdgeId> + use<'a> {
-        Numbers(self.words).take(self.steps as usize)
+        self.steps()
+    }
+
+    /// One of them, counted from the first.
+    #[inline]
+    pub(super) fn step(&self, at: usize) -> Option<EdgeId> {
+        match self.steps() {
+            Steps::Short(mut numbers) => numbers.nth(at),
+            Steps::Long(words) => words.as_slice().get(at).map(|word| EdgeId::from_le_bytes(*word)),
+        }
     }
 
     /// Who is asleep inside the chain, and until which step.
     pub(super) fn sleepers(&self) -> impl Iterator<Item = (EdgeId, u32)> + use<'a> {
-        let mut rest = Numbers(self.words).skip(self.steps as usize);
+        let mut rest = self.behind_steps();
         std::iter::from_fn(move || Some((rest.next()?, rest.next()?)))
+    }
+
+    #[inline]
+    fn steps(&self) -> Steps<'a> {
+        let steps = self.steps as usize;
+        if self.steps < LONG {
+            return Steps::Short(Numbers(self.words).take(steps));
+        }
+        Steps::Long(self.words[..steps * WIDTH].as_chunks().0.iter())
+    }
+
+    #[inline]
+    fn behind_steps(&self) -> Numbers<'a> {
+        let steps = self.steps as usize;
+        if self.steps >= LONG {
+            return Numbers(&self.words[steps * WIDTH..]);
+        }
+        let mut numbers = Numbers(self.words);
+        (0..steps).for_each(|_| _ = numbers.next());
+        numbers
     }
 
     /// The same to be changed.
@@ -142,9 +198,17 @@ impl Ways {
     ) -> WayId {
         let start = self.bytes.len();
         debug_assert_eq!(NO_EDGE.wrapping_add(1), 0, "it is written as the shortest number");
-        for number in [own.wrapping_add(1), preemptions, free, steps as u32].into_iter().chain(words) {
+        for number in [own.wrapping_add(1), preemptions, free, steps as u32] {
             grow(&mut self.bytes, 5);
             write(number, &mut self.bytes);
+        }
+        for (at, word) in words.enumerate() {
+            grow(&mut self.bytes, 5);
+            if steps >= LONG as usize && at < steps {
+                self.bytes.extend(word.to_le_bytes());
+            } else {
+                write(word, &mut self.bytes);
+            }
         }
         if self.ends.len() * 8 >= self.table.len() * 7 {
             self.rebuild_table((self.table.len() * 2).max(64));
@@ -265,6 +329,22 @@ mod tests {
         }
         assert_eq!((ways.get(0).own, ways.get(7).sleepers().collect::<Vec<_>>()), (NO_EDGE, vec![(7, 3)]));
         assert!(ways.bytes() < 40 * ways.len(), "{} bytes for {}", ways.bytes(), ways.len());
+    }
+
+    #[test]
+    fn steps_of_short_and_of_long_chains_are_found_in_the_middle() {
+        let mut ways = Ways::default();
+        for steps in [0, 1, LONG - 1, LONG, LONG + 1, 500] {
+            let words: SmallVec<_> = (0..steps).map(|at| at * 1000).chain([7, 1, u32::MAX, 2]).collect();
+            let way = Way { own: 3, preemptions: 1, free: steps, steps, words };
+            let number = ways.number_of(&way);
+            let kept = ways.get(number);
+            assert_eq!(kept.to_way(), way);
+            assert_eq!(kept.sleepers().collect::<Vec<_>>(), [(7, 1), (u32::MAX, 2)]);
+            let found: Vec<_> = (0..steps as usize).filter_map(|at| kept.step(at)).collect();
+            assert!(found.iter().copied().eq(kept.chain()) && found.len() == steps as usize);
+            assert_eq!(kept.step(steps as usize), None);
+        }
     }
 
     #[test]

@@ -12,9 +12,9 @@ use std::sync::atomic::Ordering;
 pub(super) fn step<T>(kind: Kind, cell: &T, site: &'static Location<'static>) -> Step {
     // The engine comes here too, if the program has an allocator of its own that counts what it gives.
     let active = active().filter(Active::in_user);
-    let address = std::ptr::from_ref(cell).addr();
-    let (alt, again) = active.map_or((Alt::DEFAULT, false), |active| active.memory(kind, address, site));
-    Step { active, kind, memory: (address, size_of::<T>()), fails: alt == Alt::WEAK_FAILURE, again }
+    let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
+    let (alt, again) = active.map_or((Alt::DEFAULT, false), |active| active.memory(kind, memory, site));
+    Step { active, kind, memory, fails: alt == Alt::WEAK_FAILURE, again }
 }
 
 /// An operation whose turn has come.
