@@ -143,6 +143,12 @@ impl Company {
         self.part = Some((part, whole));
     }
 
+    /// Whether this process does a part of a search, or will when it was dealt out. Until then all that do one must do
+    /// the same, so the clock has no say in it: nobody is hired, and nothing goes to the disk.
+    fn does_a_part(&self) -> bool {
+        self.part.is_some() || self.wanted_part.is_some()
+    }
+
     /// Whether this process has seen the whole search, from its first execution on.
     pub(super) fn has_seen_all(&self) -> bool {
         !self.went_on && self.part.is_none()
@@ -284,7 +290,7 @@ impl Run<'_> {
         if now - self.company.written >= self.company.pause {
             self.write_checkpoint();
         }
-        if now - self.started >= ALONE && self.company.can_share && self.company.part.is_none() {
+        if now - self.started >= ALONE && self.company.can_share && !self.company.does_a_part() {
             if now - self.company.asked >= Duration::from_millis(100) {
                 self.company.asked = now;
                 self.company.ask();
@@ -454,7 +460,7 @@ impl Run<'_> {
 
     /// Puts a part of the search on the disk if it takes more memory than it may.
     fn save_memory(&mut self) {
-        let Some(limit) = self.company.max_memory.filter(|_| self.company.part.is_none()) else { return };
+        let Some(limit) = self.company.max_memory.filter(|_| !self.company.does_a_part()) else { return };
         let (spare, classes) = self.search.memory();
         if classes > limit / 2 {
             self.search.forget_classes();

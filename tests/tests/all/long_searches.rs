@@ -139,6 +139,18 @@ fn a_state_of_another_program_or_with_other_options_is_refused() {
 }
 
 #[test]
+fn parts_of_a_slow_search_begin_alike() {
+    let project = Project::copy_of("long");
+    for part in ["1/2", "2/2"] {
+        let args =
+            ["--all-tests", "--exact", "tests::adds_slowly", "-j", "2", "--races", "off", "--shard", part];
+        project.schedcheck(&args).run().expect_code(0);
+    }
+    let merged = project.schedcheck(&["merge", "--races", "off"]).run().expect_code(0);
+    assert!(merged.stderr.contains("2 of 2 parts, 90 executions, 90 traces, complete"), "{}", merged.stderr);
+}
+
+#[test]
 fn four_parts_are_the_whole() {
     let project = Project::copy_of("long");
     for test in ["tests::adds_a_little", "tests::starts_threads_now_and_then"] {
