@@ -316,6 +316,10 @@ fn livelock(finished: &Finished) -> Form<'_> {
     for entry in &finished.blocked {
         notes.push(("note", waiting(finished, entry).replace(" waits here", " waits meanwhile")));
     }
+    notes.push((
+        "help",
+        "a loop that counts and would come to its end needs more steps: `--max-steps`".to_owned(),
+    ));
     with_location(
         finished,
         vec![Section { title: String::new(), marks }],

@@ -103,6 +103,13 @@ fn write(mut number: u32, out: &mut Vec<u8>) {
 impl<'a> Kept<'a> {
     #[inline]
     fn read(bytes: &'a [u8]) -> Kept<'a> {
+        // Nearly always all four have one byte each.
+        if let Some((&head, words)) = bytes.split_first_chunk()
+            && u32::from_le_bytes(head) & 0x8080_8080 == 0
+        {
+            let [own, preemptions, free, steps] = head.map(u32::from);
+            return Kept { own: own.wrapping_sub(1), preemptions, free, steps, words };
+        }
         let mut numbers = Numbers(bytes);
         let mut next = || numbers.next().unwrap_or(0);
         // One more, so that `NO_EDGE` is short.

@@ -85,7 +85,7 @@ fn little_memory_is_enough() {
     let project = Project::copy_of("long");
     let dir = project.path.join("target/schedcheck/checkpoints");
     let whole = verdict(&project, "tests::adds_a_little", &[], 0);
-    let more = ["--max-memory", "20kB", "--checkpoint-every", "20ms"];
+    let more = ["--max-memory", "10kB", "--checkpoint-every", "20ms"];
     for workers in ["-j1", "-j2"] {
         let spilled = verdict(&project, "tests::adds_a_little", &[&more[..], &[workers]].concat(), 0);
         assert_eq!(spilled["complete"], true);

@@ -40,7 +40,6 @@ mod replay_edits;
 mod scenarios;
 mod sequences;
 mod terminal;
-mod ui;
 mod unmodified;
 mod verdicts;
 mod workflows;
