@@ -229,7 +229,7 @@ impl Run<'_> {
     pub(super) fn works_for_owner(&mut self) -> bool {
         let executions = self.executions;
         let Some(worker) = &self.company.worker else { return false };
-        if worker.is_over(executions) {
+        if worker.is_over(executions) || self.search.wants_back() {
             self.bring_back();
         }
         true

@@ -45,7 +45,7 @@ pub(super) type EdgeId = u32;
 pub(super) const NO_EDGE: EdgeId = EdgeId::MAX;
 
 /// All edges of a tree.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Edges {
     all: Vec<Edge>,
     numbers: FxHashMap<Edge, EdgeId>,

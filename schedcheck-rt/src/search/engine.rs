@@ -63,7 +63,8 @@ pub struct Stats {
     pub random: u64,
     /// Executions that were steered to what was predicted.
     pub hunts: u64,
-    /// Classes that two processes executed, because neither could know of the other.
+    /// Classes that two processes executed, because neither could know of the other: in a bounded search, or
+    /// in parts of one on several machines.
     pub twice: u64,
     /// Executions stopped because only sleeping threads were left.
     pub blocked: u64,

@@ -8,6 +8,7 @@ use super::fringe::{Fringe, MAX_PRIORITIES, Rank};
 use super::lines::{AWAY, LineId, PADDED};
 use super::optimal::Optimal;
 use super::options::Options;
+use super::outside::Outside;
 use super::progress::{Level, Progress};
 use super::records::{Renaming, read_edge, write_edge};
 use super::region::{RegionReader, RegionWriter};
@@ -71,7 +72,8 @@ impl Shares {
         }
     }
 
-    /// Puts what a share brings back into the tree. In a share itself: what it had done before.
+    /// Puts what a share brings back into the tree. In a share itself: what it had done before. The lines
+    /// that came back are still to be settled.
     fn read_share(
         &mut self,
         tree: &mut Tree,
@@ -79,7 +81,7 @@ impl Shares {
         progress: &mut Progress,
         names: &Renaming,
         from: &mut Reader<'_>,
-    ) -> Result<(), Damaged> {
+    ) -> Result<Vec<LineId>, Damaged> {
         let done = Progress::read(from)?;
         let tops: Vec<LineId> = (0..from.count()?).map(|_| from.number()).collect::<Result<_, _>>()?;
         let in_share = self.share.is_some();
@@ -105,6 +107,7 @@ impl Shares {
         regions.pending.into_iter().for_each(|(line, rank)| fringe.push(rank, line));
         let mut reported = Vec::new();
         for _ in 0..from.count()? {
+            self.was_reported = true;
             let (line, is_new) = read_reported(tree, names, &reported, from)?;
             let rank = read_rank(from)?;
             reported.push(line);
@@ -116,13 +119,17 @@ impl Shares {
                 progress.queue(tree.preemptions(line));
             }
         }
-        for top in tops {
-            // The end of one may have been the end of others, which are forgotten then.
-            if !tree.is_drained(top) {
-                tree.settle(top);
-            }
+        Ok(tops)
+    }
+}
+
+/// What could be forgotten of these lines, which came back, is forgotten.
+fn settle(tree: &mut Tree, tops: Vec<LineId>) {
+    for top in tops {
+        // The end of one may have been the end of others, which are forgotten then.
+        if !tree.is_drained(top) {
+            tree.settle(top);
         }
-        Ok(())
     }
 }
 
@@ -266,6 +273,7 @@ impl Optimal {
         self.progress = Progress::default();
         share.pending.iter().for_each(|&line| self.progress.queue(self.tree.preemptions(line)));
         self.shares.become_share(&mut self.tree, &mut self.fringe, share);
+        self.tree.is_closed = true;
     }
 
     pub(super) fn give_back(&self, out: &mut Writer) {
@@ -275,10 +283,16 @@ impl Optimal {
         out.number(self.systematic);
         self.progress.write(out);
         self.shares.write_share(&self.tree, &self.fringe, out);
+        self.shares.outside.write(out);
     }
 
     /// Takes in what a share brings back, or, in a share, what it did before.
-    pub(super) fn take_back(&mut self, names: &Renaming, from: &mut Reader<'_>) -> Result<(), Damaged> {
+    pub(super) fn take_back(
+        &mut self,
+        options: &mut Options,
+        names: &Renaming,
+        from: &mut Reader<'_>,
+    ) -> Result<(), Damaged> {
         let spinners = read_spinners(names, from)?;
         let is_stale = from.long()? != 0;
         let epoch: u32 = from.number()?;
@@ -297,7 +311,17 @@ impl Optimal {
         self.systematic = self.systematic.saturating_add(from.number()?);
         self.forget_last();
         let Optimal { tree, fringe, shares, progress, .. } = self;
-        shares.read_share(tree, fringe, progress, names, from)
+        let tops = shares.read_share(tree, fringe, progress, names, from)?;
+        let in_share = shares.share.is_some();
+        Outside::read(&tops, names, from, |top, trace, same| {
+            if in_share {
+                self.keep_for_owner(top, trace);
+            } else {
+                self.reverse_outside(options, top, trace, same);
+            }
+        })?;
+        settle(&mut self.tree, tops);
+        Ok(())
     }
 }
 
@@ -353,6 +377,8 @@ impl Enumerate {
         self.cut |= from.long()? != 0;
         self.visited.read(from)?;
         let Enumerate { tree, fringe, shares, progress, .. } = self;
-        shares.read_share(tree, fringe, progress, names, from)
+        let tops = shares.read_share(tree, fringe, progress, names, from)?;
+        settle(tree, tops);
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ pub(super) const MAX_PRIORITIES: usize = 4;
 pub(super) type Rank = [i32; MAX_PRIORITIES];
 
 /// Pending executions by rank.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fringe {
     bins: BTreeMap<Rank, Vec<LineId>>,
     len: usize,

@@ -96,7 +96,7 @@ impl Drop for Changing<'_> {
 const BLOCK: usize = 256;
 
 /// All lines of a tree.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
     blocks: Vec<Box<[Packed; BLOCK]>>,
     /// The fourth bytes, as soon as one of them is needed.

@@ -20,6 +20,7 @@ mod levels;
 mod lines;
 mod optimal;
 pub mod options;
+mod outside;
 pub mod predict;
 pub mod priority;
 pub mod progress;
@@ -42,6 +43,8 @@ mod visited;
 mod wakeup;
 mod ways;
 
+#[cfg(any(test, feature = "soak"))]
+mod crowd;
 #[cfg(any(test, feature = "soak"))]
 mod models;
 #[cfg(test)]

@@ -32,6 +32,7 @@ use super::fringe::Fringe;
 use super::history::History;
 use super::hunt::Hunter;
 use super::invariants::check;
+use super::lines::AWAY;
 use super::options::Options;
 use super::priority::{Candidate, rank};
 use super::progress::Progress;
@@ -192,7 +193,7 @@ impl Optimal {
             self.length = trace.events.len();
         }
         self.tree.executed(line, &trace.events);
-        self.insert_reversals(options, trace, shared);
+        self.insert_reversals(options, trace, shared, StepIndex::MAX);
         self.keep_steps(options, line, &trace.events);
         self.look_for_prey(trace);
         self.last_events.truncate(shared as usize);
@@ -324,7 +325,7 @@ impl Optimal {
         };
         self.tree.path(line, &mut self.path);
         self.tree.executed(line, &events.events);
-        self.insert_reversals(options, &events, 0);
+        self.insert_reversals(options, &events, 0, StepIndex::MAX);
         self.keep_steps(options, line, &events.events);
         self.adopted = events;
         self.progress.finish();
@@ -332,15 +333,37 @@ impl Optimal {
         true
     }
 
-    /// `kept`: how many steps are as in the execution that reversals were inserted from last.
-    fn insert_reversals(&mut self, options: &mut Options, trace: &Trace, kept: StepIndex) {
+    /// Inserts what an execution of the region of `top`, which is back from a share, asks for outside of
+    /// it. `kept`: how many steps are as in the one before.
+    pub(super) fn reverse_outside(
+        &mut self,
+        options: &mut Options,
+        top: LineId,
+        trace: &Trace,
+        kept: StepIndex,
+    ) {
+        self.tree.path(top, &mut self.path);
+        self.insert_reversals(options, trace, kept, self.tree.free(top));
+    }
+
+    /// In a share: keeps an execution of the region of `top` that leads out of it.
+    pub(super) fn keep_for_owner(&mut self, top: LineId, trace: &Trace) {
+        self.shares.outside.keep(top, trace);
+        // If it cannot come back, it makes the lines itself from now on.
+        self.tree.is_closed = !self.shares.outside.is_full();
+    }
+
+    /// `kept`: how many steps are as in the execution that reversals were inserted from last. Only what
+    /// is to come before a step ahead of `until` is inserted.
+    fn insert_reversals(&mut self, options: &mut Options, trace: &Trace, kept: StepIndex, until: StepIndex) {
+        let mut leads_out = false;
         count_preemptions(trace, &mut self.preemptions, kept);
         self.races.find(trace, &mut self.history, kept);
         for at in 0..self.races.found().len() {
-            if self.races.is_settled(at) {
+            let reversal = self.races.found()[at];
+            if self.races.is_settled(at) || reversal.at >= until {
                 continue;
             }
-            let reversal = self.races.found()[at];
             let source = Source::new(options, trace, &self.history, &self.path).among(&self.spinners);
             let before = self.preemptions[reversal.at as usize];
             let branch = match self.inserter.reverse(&mut self.tree, source, &reversal, before) {
@@ -348,6 +371,10 @@ impl Optimal {
                 Insertion::Covered => continue,
                 Insertion::Settled => {
                     self.races.settle(at);
+                    continue;
+                }
+                Insertion::Outside(name) => {
+                    leads_out |= self.shares.outside.is_new(name);
                     continue;
                 }
             };
@@ -366,6 +393,12 @@ impl Optimal {
                 self.fringe.push(rank, branch.line);
                 self.progress.queue(branch.preemptions);
             }
+        }
+        if leads_out {
+            // The last one: the path may come through the chain of another line that was given.
+            let given = |line: &&LineId| self.tree.lines.get(**line).is(AWAY);
+            let top = *self.path.iter().rfind(given).expect("a share executes only what was given");
+            self.keep_for_owner(top, trace);
         }
     }
 

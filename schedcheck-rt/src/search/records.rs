@@ -1,4 +1,4 @@
-//! Choices and what they access, as bytes.
+//! Choices, what they access, and whole executions, as bytes.
 
 use super::bytes::{Damaged, Reader, Writer};
 use super::edges::Edge;
@@ -87,6 +87,112 @@ pub(super) fn read_edge(names: &Renaming, from: &mut Reader<'_>) -> Result<Edge,
     Ok(Edge { barrier, ..Edge::new(choice, &read_accesses(names, from)?) })
 }
 
+/// Bits of a written step.
+const PREVIOUS_ENABLED: u8 = 1;
+const FORCED: u8 = 2;
+const YIELDS: u8 = 4;
+const IS: u8 = 8;
+const IS_NOT: u8 = 16;
+
+fn write_event(event: &Event, out: &mut Writer) {
+    let (reads, state) = match event.reads_when {
+        ReadsWhen::Never => (0, None),
+        ReadsWhen::StateIs(state) => (IS, Some(state)),
+        ReadsWhen::StateIsNot(state) => (IS_NOT, Some(state)),
+    };
+    let bit = |bit: u8, set: bool| if set { bit } else { 0 };
+    let bits = bit(PREVIOUS_ENABLED, event.previous_enabled)
+        | bit(FORCED, event.forced)
+        | bit(YIELDS, event.yields)
+        | reads;
+    out.number(bits);
+    write_choice(event.choice(), out);
+    out.number(event.free_alts);
+    out.number(event.costly_alts.0);
+    write_accesses(&event.accesses, out);
+    out.number(event.enabler.wrapping_add(1));
+    out.number(event.before);
+    state.iter().for_each(|&state| out.number(state));
+    out.number(event.full_mode as u8);
+    out.number(event.site);
+}
+
+fn read_event(names: &Renaming, from: &mut Reader<'_>) -> Result<Event, Damaged> {
+    let bits: u8 = from.number()?;
+    let choice = read_choice(from)?;
+    let mut event = Event::of(choice.thread);
+    event.alt = choice.alt;
+    event.previous_enabled = bits & PREVIOUS_ENABLED != 0;
+    event.forced = bits & FORCED != 0;
+    event.yields = bits & YIELDS != 0;
+    event.free_alts = from.number()?;
+    event.costly_alts = BudgetKinds(from.number()?);
+    event.accesses = read_accesses(names, from)?;
+    event.enabler = from.number::<u32>()?.wrapping_sub(1);
+    event.before = from.long()?;
+    event.reads_when = match bits & (IS | IS_NOT) {
+        0 => ReadsWhen::Never,
+        IS => ReadsWhen::StateIs(from.long()?),
+        IS_NOT => ReadsWhen::StateIsNot(from.long()?),
+        _ => return Err(Damaged),
+    };
+    event.full_mode = mode(from)?;
+    event.site = from.number()?;
+    Ok(event)
+}
+
+fn write_pending(pending: &Pending, out: &mut Writer) {
+    out.number(pending.thread.0);
+    out.number(pending.costly_alts.0);
+    write_accesses(&pending.accesses, out);
+    out.number(pending.site);
+    [pending.enabled, pending.yields, pending.held].into_iter().for_each(|flag| out.number(flag));
+}
+
+fn read_pending(names: &Renaming, from: &mut Reader<'_>) -> Result<Pending, Damaged> {
+    let (thread, costly_alts) = (ThreadId(from.number()?), BudgetKinds(from.number()?));
+    let (accesses, site) = (read_accesses(names, from)?, from.number()?);
+    let [enabled, yields, held] = [from.long()? != 0, from.long()? != 0, from.long()? != 0];
+    Ok(Pending { thread, enabled, costly_alts, accesses, site, yields, held })
+}
+
+/// Writes an execution that did not fail. Steps in which it begins like `last` are only counted.
+pub(super) fn write_trace(trace: &Trace, last: &[Event], out: &mut Writer) {
+    let same = trace.events.iter().zip(last).take_while(|(event, last)| event == last).count();
+    out.number(trace.end != End::Passed);
+    out.count(same);
+    out.count(trace.events.len() - same);
+    trace.events[same..].iter().for_each(|event| write_event(event, out));
+    out.count(trace.pending.len());
+    trace.pending.iter().for_each(|pending| write_pending(pending, out));
+}
+
+/// Reads what [`write_trace`] wrote into the trace that was read last; how many steps they have in common.
+pub(super) fn read_trace(
+    names: &Renaming,
+    from: &mut Reader<'_>,
+    into: &mut Trace,
+) -> Result<StepIndex, Damaged> {
+    into.end = if from.long()? != 0 { End::Stopped } else { End::Passed };
+    let same: usize = from.number()?;
+    if same > into.events.len() {
+        return Err(Damaged);
+    }
+    into.events.truncate(same);
+    into.pending.clear();
+    for _ in 0..from.count()? {
+        let event = read_event(names, from)?;
+        if event.enabler != NO_STEP && event.enabler as usize >= into.events.len() {
+            return Err(Damaged);
+        }
+        into.events.push(event);
+    }
+    for _ in 0..from.count()? {
+        into.pending.push(read_pending(names, from)?);
+    }
+    Ok(same as StepIndex)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +201,53 @@ mod tests {
     fn a_mode_is_read_as_it_was_written() {
         for (number, mode) in MODES.into_iter().enumerate() {
             assert_eq!(mode as usize, number);
+        }
+    }
+
+    #[test]
+    fn an_execution_is_read_back_after_one_that_begins_like_it() {
+        let mut first = Event::of(ThreadId(1));
+        first.alt = Alt(2);
+        first.free_alts = 3;
+        first.costly_alts = BudgetKinds::NONE.with(BudgetKind::Timeout);
+        first.accesses[0] = Access::new(ObjectId(7), Mode::TryAcquire);
+        first.before = u64::MAX;
+        first.reads_when = ReadsWhen::StateIsNot(9);
+        first.full_mode = Mode::TryAcquire;
+        first.site = 40;
+        let mut second = Event::of(ThreadId(0));
+        (second.previous_enabled, second.forced, second.yields, second.enabler) = (true, true, true, 0);
+        second.reads_when = ReadsWhen::StateIs(1);
+        let third = Event::of(ThreadId(5));
+        let pending = Pending {
+            thread: ThreadId(2),
+            enabled: false,
+            costly_alts: BudgetKinds::NONE.with(BudgetKind::Spurious),
+            accesses: first.accesses,
+            site: 3,
+            yields: false,
+            held: true,
+        };
+        let traces = [
+            Trace { events: vec![first, second], pending: vec![pending], end: End::Stopped },
+            Trace { events: vec![first, third], ..Trace::default() },
+        ];
+        let mut writer = Writer::default();
+        write_trace(&traces[0], &[], &mut writer);
+        write_trace(&traces[1], &traces[0].events, &mut writer);
+        let bytes = writer.into_bytes();
+        for cut in 0..=bytes.len() {
+            let (from, mut trace) = (&mut Reader::new(&bytes[..cut]), Trace::default());
+            let mut read =
+                || read_trace(&Renaming::default(), from, &mut trace).map(|same| (same, trace.clone()));
+            let (one, other) = (read(), read());
+            assert_eq!(one.is_ok() && other.is_ok(), cut == bytes.len());
+            if let (Ok((0, one)), Ok((1, other))) = (one, other) {
+                for (read, written) in [(one, &traces[0]), (other, &traces[1])] {
+                    assert_eq!((read.events, read.end), (written.events.clone(), written.end));
+                    assert_eq!(read.pending, written.pending);
+                }
+            }
         }
     }
 

@@ -7,6 +7,8 @@
 //! costly alternatives that are not needed and no longer fit into the budget.
 
 use super::dependence::{Class, class, dependent};
+use super::history::mix;
+use super::lines::LineId;
 use super::races::Reversal;
 use super::step::*;
 use super::wakeup::{Inserter, REVERSED, Source};
@@ -57,6 +59,28 @@ impl Inserter {
                 Some(sharer) => self.without.push(sharer),
             }
         }
+    }
+
+    /// A number that stands for w and the point of the tree it is inserted at: equal for equal sequences,
+    /// different (up to 64-bit hashing) for different ones.
+    pub(super) fn name(&mut self, source: Source<'_>, reversal: &Reversal, line: LineId) -> u64 {
+        self.prepare(source, reversal.at);
+        self.collect(source, reversal);
+        self.fit_budget(source, reversal);
+        let fingerprint = |step: StepIndex| {
+            let history = source.history;
+            history.signature_before(step + 1).wrapping_sub(history.signature_before(step))
+        };
+        let steps = self.rest.iter().filter(|&&step| step != REVERSED);
+        let sum = steps.fold(0u64, |sum, &step| sum.wrapping_add(fingerprint(step)));
+        let number = |choice: Choice| u64::from(choice.thread.0) << 16 | u64::from(choice.alt.0);
+        let reversed = source.trace.events.get(reversal.at as usize);
+        let enabler = if reversal.enabler == NO_STEP { 0 } else { fingerprint(reversal.enabler) };
+        let accesses = reversal.accesses.map(|access| u64::from(access.object.0) << 8 | access.mode as u64);
+        let point = u64::from(line) << 32 | u64::from(reversal.at);
+        let choices = [reversed.map_or(0, |event| 1 + number(event.choice())), number(reversal.choice)];
+        let all = [point, choices[0], choices[1], enabler, accesses[0], accesses[1]];
+        all.into_iter().fold(sum, |sum, part| mix(sum.wrapping_add(part)))
     }
 
     /// Whether `step` happens before the last step of the reversing thread ahead of its operation.

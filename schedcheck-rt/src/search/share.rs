@@ -6,27 +6,36 @@
 //! given, executes what is pending in the regions of the share and what it finds there, and brings
 //! these regions back as they are then.
 //!
-//! **What lands outside.** A race between a step above the share and a later one is inserted above it.
-//! There the tree as it was says whether it is covered. If it is not, the new line is *reported* and
-//! not executed, but stays in the tree of the share, where it covers others like it. The owner puts
-//! reported lines into its tree just as they are, chain and sleepers included. It must not insert them
-//! anew, with the sequence they were made from: beside lines that the share did not know, a longer chain
-//! might come out, which covers less, and something in the share may have been dropped in reliance on
-//! the short one. (Tried: 1 class of 39 was lost in one lock program of thousands.) A reported line is
-//! dropped only if the chain of a sibling is the beginning of its own; then that one covers whatever it
-//! covers.
+//! **What lands outside.** A race between a step above the share and a later one is to be inserted above
+//! it. There the tree as it was says whether it is covered, and what it covered then it covers for ever. If
+//! it is not, the share makes no line, and relies on none: it keeps the execution for the owner
+//! ([`super::outside`]), who inserts what that asks for when the share is back. A share that has kept much
+//! comes back.
 //!
-//! **Nothing is lost.** In the end the owner's tree has every line of every share's tree. A race that
-//! was dropped anywhere was covered by one of those lines or by a sleeper, which is an earlier sibling
-//! of them, frozen when the line was made (R1). So the races of all executions are covered in one tree,
-//! which is what the search of a single process rests on.
+//! **Nothing is lost, and nothing is done twice.** There is one tree, the owner's. Regions change hands, but
+//! only one process at a time makes lines in any of them, and only the owner makes lines elsewhere. So the
+//! tree is one that a single process could have made: by inserting the races of some executions later than
+//! it would have. When they are inserted does not matter. The argument for completeness needs that they
+//! are covered in the end; the argument against repetition is about siblings and the order in which they
+//! were made (R1), whoever asked for them. The points are still there, too: the tree forgets what branches
+//! off at a point of a line when all that does so there and behind it is done, and the share hangs there or
+//! behind it.
 //!
-//! **What may be done twice.** Two lines made at the same point by two processes at the same time do
-//! not know each other, so classes that both lead to are executed below both. Points inside a share
-//! are nobody else's, so this happens only where paths of different shares part, and less and less
-//! often as those points fill up. (The owner could refuse what a share brings if it has such a line, and
-//! have the whole share done again. That would be exact, and cost thousands of executions to save one.)
-//! The owner counts such classes, and says how many they were.
+//! (Tried before: the share makes lines outside, and the owner puts them in as they are, chain and sleepers
+//! included. Two such lines of two shares do not know each other, so classes that both lead to are executed
+//! below both. The owner cannot mend that. If it inserts the sequence of the line anew, beside lines that
+//! the share did not know, a longer chain may come out, which covers less; and in the share other
+//! sequences were dropped in reliance on the short one: 1 class of 39 was lost in one lock program of
+//! thousands. If it keeps the chain and lets the unknown sibling sleep on behind it, the end of the chain is
+//! no free root any more: it needs insertions from the executions below that sibling, which stopped there.)
+//!
+//! **A share that cannot come back**, a part of the search on another machine, does it in that way once it
+//! has kept as much as it may: it *reports* the lines that it makes outside. The owner drops one only if the
+//! chain of a sibling is the beginning of its own; then that one covers whatever it covers. Nothing is lost:
+//! in the end the owner's tree has every line of every share's tree, and a race that was dropped anywhere
+//! was covered by one of those lines or by a sleeper, which is an earlier sibling of them, frozen when the
+//! line was made (R1). But classes may be executed twice. The owner counts them, and says how many they
+//! were.
 //!
 //! In a bounded search a line finds nothing outside but its own siblings of other alternatives, which
 //! it alone asks for. Points that two shares reach are expanded by both, which costs executions and
@@ -34,8 +43,8 @@
 
 use super::fringe::{Fringe, Rank};
 use super::lines::{AWAY, EXECUTED, LineId, OWN};
+use super::outside::Outside;
 use super::region::Ranks;
-use super::step::StepIndex;
 use super::tree::{ROOT, Tree};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -46,6 +55,8 @@ pub struct Share {
     pub(super) tops: Vec<LineId>,
     /// All lines there that are to be executed.
     pub(super) pending: Vec<LineId>,
+    /// How often the search had started again: its lines have other numbers since.
+    pub(super) epoch: u32,
 }
 
 impl Share {
@@ -61,7 +72,7 @@ impl Share {
 }
 
 /// Which lines somebody else sees to, and what was found outside of a share.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Shares {
     /// Lines to be executed that were given away, and their ranks.
     pub(super) given: FxHashMap<LineId, Rank>,
@@ -71,6 +82,10 @@ pub(super) struct Shares {
     pub(super) share: Option<Vec<LineId>>,
     /// Lines that were found outside of it.
     pub(super) reported: Vec<(LineId, Rank)>,
+    /// Some share came back with such lines: others may have executed the same.
+    pub(super) was_reported: bool,
+    /// Executions that lead out of it.
+    pub(super) outside: Outside,
     /// Lines of it that only the owner of the tree can execute.
     pub(super) left: Vec<LineId>,
     /// Executed lines whose regions lie elsewhere, and where.
@@ -80,18 +95,12 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Whether what branches off there belongs to somebody else.
-    fn is_outside(&self, tree: &Tree, line: LineId, step: StepIndex) -> bool {
-        let record = tree.lines.get(line);
-        !record.is(OWN) || record.is(AWAY) && step < tree.free(line)
-    }
-
     /// A line was made: whether it is to be executed here.
     pub(super) fn takes(&mut self, tree: &mut Tree, line: LineId, rank: Rank) -> bool {
         if self.share.is_none() {
             return true;
         }
-        let outside = self.is_outside(tree, tree.parent(line), tree.start(line));
+        let outside = tree.is_outside(tree.parent(line), tree.start(line));
         tree.lines.get_mut(line).set(if outside { AWAY } else { OWN }, true);
         if outside {
             self.reported.push((line, rank));
@@ -209,6 +218,7 @@ impl Shares {
         let mut share = Share {
             tops: self.tops.iter().copied().collect(),
             pending: self.given.keys().copied().collect(),
+            epoch: 0,
         };
         share.tops.sort_unstable();
         share.pending.sort_unstable();

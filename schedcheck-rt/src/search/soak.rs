@@ -1,5 +1,6 @@
 //! Random programs against brute force, as many as one likes.
 
+use super::crowd::crowded;
 use super::engine::{Search, Stats};
 use super::models::brute::{Truth, classes_of_schedules, truth};
 use super::models::random::{FAMILIES, Family, program};
@@ -126,7 +127,8 @@ pub(crate) fn verdict(truth: &Truth, found: &Found) -> Result<(), String> {
 }
 
 /// Compares `programs` random programs from number `seed` on, in all families, with and without
-/// costly alternatives; every tenth also with a bound, and every tenth with trusted operations.
+/// costly alternatives; every tenth also with a bound, every tenth with trusted operations, and every
+/// tenth by several processes.
 /// Each is searched in the default order and in one other, in turn: many programs say more than many
 /// orders of few.
 ///
@@ -150,6 +152,9 @@ pub fn soak(seed: u64, programs: u64) -> Result<Figures, String> {
             3 => _ = hunting(number, family, budget)?,
             5 => _ = trusted(number, family)?,
             _ => {}
+        }
+        if (number / FAMILIES.len() as u64).is_multiple_of(10) {
+            crowded(number, family, other)?;
         }
     }
     Ok(total)

@@ -47,7 +47,8 @@ impl Search {
         match &mut self.strategy {
             Strategy::Optimal(search) => {
                 search.stop_steering();
-                search.shares.give(&mut search.tree, &mut search.fringe, wanted)
+                let share = search.shares.give(&mut search.tree, &mut search.fringe, wanted);
+                Share { epoch: search.epoch, ..share }
             }
             Strategy::Enumerate(search) => search.shares.give(&mut search.tree, &mut search.fringe, wanted),
             Strategy::Backtrack(_) => Share::default(),
@@ -59,7 +60,9 @@ impl Search {
         match &mut self.strategy {
             Strategy::Optimal(search) => {
                 search.stop_steering();
-                search.shares.deal(&mut search.tree, &mut search.fringe, count)
+                let mut shares = search.shares.deal(&mut search.tree, &mut search.fringe, count);
+                shares.iter_mut().for_each(|share| share.epoch = search.epoch);
+                shares
             }
             Strategy::Enumerate(search) => search.shares.deal(&mut search.tree, &mut search.fringe, count),
             Strategy::Backtrack(_) => vec![Share::default(); count],
@@ -69,20 +72,21 @@ impl Search {
     /// What was given away does not come back, and is to be executed here after all.
     pub fn reclaim(&mut self, share: &Share) {
         match &mut self.strategy {
-            Strategy::Optimal(search) => {
+            Strategy::Optimal(search) if share.epoch == search.epoch => {
                 search.shares.reclaim(&mut search.tree, &mut search.fringe, share);
             }
             Strategy::Enumerate(search) => {
                 search.shares.reclaim(&mut search.tree, &mut search.fringe, share);
             }
-            Strategy::Backtrack(_) => {}
+            // It was given away before the search started again, or nothing ever is.
+            Strategy::Optimal(_) | Strategy::Backtrack(_) => {}
         }
     }
 
     /// The same for everything that was given away.
     pub fn reclaim_all(&mut self) {
         let all = match &self.strategy {
-            Strategy::Optimal(search) => search.shares.all_given(),
+            Strategy::Optimal(search) => Share { epoch: search.epoch, ..search.shares.all_given() },
             Strategy::Enumerate(search) => search.shares.all_given(),
             Strategy::Backtrack(_) => Share::default(),
         };
@@ -107,6 +111,14 @@ impl Search {
             Strategy::Optimal(search) => search.leave_last(),
             Strategy::Enumerate(search) => search.leave_last(),
             Strategy::Backtrack(_) => {}
+        }
+    }
+
+    /// Whether this share has found so much outside of itself that it should be given back.
+    pub fn wants_back(&self) -> bool {
+        match &self.strategy {
+            Strategy::Optimal(search) => search.shares.outside.is_full(),
+            Strategy::Enumerate(_) | Strategy::Backtrack(_) => false,
         }
     }
 
@@ -138,11 +150,12 @@ impl Search {
         self.stats.blocked += from.long()?;
         self.stats.peak_pending = self.stats.peak_pending.max(from.number()?);
         self.stats.peak_bytes = self.stats.peak_bytes.max(from.number()?);
+        let mut known = 0;
         for _ in 0..from.count()? {
             let signature = from.hash()?;
             let is_new = self.counts_all || self.seen.insert(signature);
             self.stats.traces += u64::from(is_new);
-            self.stats.twice += u64::from(!is_new);
+            known += u64::from(!is_new);
             if is_new {
                 self.trace_set = self.trace_set.wrapping_add(mix(signature));
             }
@@ -150,11 +163,20 @@ impl Search {
                 newly_seen.push(signature);
             }
         }
-        match &mut self.strategy {
-            Strategy::Optimal(search) => search.take_back(names, from),
-            Strategy::Enumerate(search) => search.take_back(names, from),
-            Strategy::Backtrack(_) => Err(Damaged),
-        }
+        let may_repeat = match &mut self.strategy {
+            Strategy::Optimal(search) => {
+                search.take_back(&mut self.options, names, from)?;
+                search.shares.was_reported
+            }
+            Strategy::Enumerate(search) => {
+                search.take_back(names, from)?;
+                true
+            }
+            Strategy::Backtrack(_) => return Err(Damaged),
+        };
+        // Otherwise it was a random execution meanwhile, or one of `levels.rs`.
+        self.stats.twice += if may_repeat { known } else { 0 };
+        Ok(())
     }
 
     /// All that is needed to go on later. What is given away counts as still to be done.

@@ -14,7 +14,7 @@
 
 pub(super) use super::edges::Edge;
 pub(super) use super::lines::LineId;
-use super::lines::{AWAY, DRAINED, EXECUTED, Lines, NO_LINE, PADDED};
+use super::lines::{AWAY, DRAINED, EXECUTED, Lines, NO_LINE, OWN, PADDED};
 use super::step::{Choice, Delta, Event, Plan, StepIndex};
 
 /// The line that follows default behaviour from the start.
@@ -46,11 +46,13 @@ pub(super) struct NewLine<'a> {
 }
 
 /// The lines and how they hang together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tree {
     pub(super) lines: Lines,
     /// Executions may still be inserted anywhere (`adopt.rs`): nothing is forgotten.
     pub(super) keeps_all: bool,
+    /// In a share: no line is made outside of it, that is for the owner of the tree to do.
+    pub(super) is_closed: bool,
 }
 
 impl Tree {
@@ -58,7 +60,7 @@ impl Tree {
         let mut lines = Lines::new();
         let root = lines.add((ROOT, 0), (None, &[]), 0, std::iter::empty(), 0);
         debug_assert_eq!(root, ROOT, "it is the first one");
-        Tree { lines, keeps_all: false }
+        Tree { lines, keeps_all: false, is_closed: false }
     }
 
     /// Adds a line.
@@ -184,6 +186,12 @@ impl Tree {
     pub(super) fn region_children(&self, line: LineId, is_top: bool) -> impl Iterator<Item = LineId> + Clone {
         let from = if is_top { self.free(line) } else { 0 };
         self.children(line).take_while(move |&child| self.start(child) >= from)
+    }
+
+    /// In a share: whether what branches off there belongs to somebody else.
+    pub(super) fn is_outside(&self, line: LineId, step: StepIndex) -> bool {
+        let record = self.lines.get(line);
+        !record.is(OWN) || record.is(AWAY) && step < self.free(line)
     }
 
     /// Forgets the lines in the region of `top`.

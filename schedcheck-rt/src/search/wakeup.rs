@@ -105,6 +105,8 @@ pub(super) enum Insertion {
     Covered,
     /// A branch.
     New(Branch),
+    /// A branch that only the owner of the tree may make, and what stands for the sequence it is made of.
+    Outside(u64),
 }
 
 /// Scratch memory of insertions.
@@ -165,7 +167,8 @@ impl Inserter {
         if covered_at_once(tree, source, reversal, &place) {
             return Insertion::Settled;
         }
-        if let Some(branch) = branch_at_once(tree, source, reversal, &place) {
+        let (line, leads_out) = (place.line, tree.is_closed && tree.is_outside(place.line, place.step));
+        if !leads_out && let Some(branch) = branch_at_once(tree, source, reversal, &place) {
             return Insertion::New(branch);
         }
         self.prepare(source, reversal.at);
@@ -173,8 +176,11 @@ impl Inserter {
             return Insertion::Covered;
         }
         let accesses = self.foresee(source, reversal);
-        self.insert(tree, source, &Reversal { accesses, ..*reversal }, place)
-            .map_or(Insertion::Covered, Insertion::New)
+        let reversal = Reversal { accesses, ..*reversal };
+        match self.insert(tree, source, &reversal, place) {
+            Insertion::Outside(_) => Insertion::Outside(self.name(source, &reversal, line)),
+            decided => decided,
+        }
     }
 
     /// Makes all of an execution w, the reversal of nothing.
@@ -227,24 +233,24 @@ impl Inserter {
         source: Source<'_>,
         reversal: &Reversal,
         mut place: Place,
-    ) -> Option<Branch> {
+    ) -> Insertion {
         loop {
             let in_chain = place.step < tree.free(place.line);
             if in_chain {
                 let mut sleepers = tree.sleepers_at(place.line, place.step);
                 if sleepers.any(|edge| self.covers(source, reversal, &place, &edge)) {
-                    return None;
+                    return Insertion::Covered;
                 }
             }
             if let Some(own) = place.own
                 && self.covers(source, reversal, &place, &own)
             {
                 if !in_chain {
-                    return None;
+                    return Insertion::Covered;
                 }
                 let free = tree.free(place.line);
                 if !self.descend(source, reversal, &own, &mut place, free) {
-                    return None;
+                    return Insertion::Covered;
                 }
                 place.own = Some(tree.chained(place.line, place.step));
                 continue;
@@ -253,11 +259,14 @@ impl Inserter {
                 .children_at(place.line, place.step)
                 .find(|&child| self.covers(source, reversal, &place, &tree.chained(child, place.step)));
             let Some(child) = taken else {
-                return Some(self.branch(tree, source, reversal, &place));
+                if tree.is_closed && tree.is_outside(place.line, place.step) {
+                    return Insertion::Outside(0);
+                }
+                return Insertion::New(self.branch(tree, source, reversal, &place));
             };
             let edge = tree.chained(child, place.step);
             if !self.descend(source, reversal, &edge, &mut place, tree.free(child)) {
-                return None;
+                return Insertion::Covered;
             }
             place.line = child;
             place.own = Some(tree.chained(child, place.step));

@@ -172,7 +172,7 @@ impl<'a> Kept<'a> {
 }
 
 /// All ways of a tree.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Ways {
     bytes: Vec<u8>,
     /// Where each of them ends.
