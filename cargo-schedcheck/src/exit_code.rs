@@ -9,13 +9,13 @@ pub enum ExitCode {
     Usage = 2,
     /// No test was selected.
     NoTests = 4,
-    /// Passed, but not complete although `--require-complete` was given.
+    /// Passed, but not complete although `--require-complete` was given, or without the certificate that was wanted.
     Incomplete = 5,
     /// A test is not deterministic under control, or a replay diverged.
     Nondeterminism = 6,
     /// A bug in this tool.
     InternalBug = 70,
-    /// Bad config file, environment or replay file.
+    /// Bad config file, environment, replay file, checkpoint, archive or certificate.
     BadSetup = 96,
     /// A failing schedule was found.
     Failed = 100,

@@ -14,6 +14,8 @@ mod color;
 mod config;
 mod error;
 mod exit_code;
+mod paths;
+mod recently_used;
 mod regressions;
 mod reports;
 mod run;

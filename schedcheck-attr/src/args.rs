@@ -50,7 +50,9 @@ const ARGUMENTS: &[(&str, Kind, &str)] = &[
 ];
 
 const OUTCOMES: &[&str] = &["deadlock", "panic", "livelock", "data-race", "misuse", "crash", "leak"];
-const PRIORITIES: &[&str] = &["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "changed", "dfs"];
+/// Those of the command line (`cli/priority.rs` of the command).
+const PRIORITIES: &[&str] =
+    &["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "changed", "seq", "distance", "dfs", "bfs"];
 const TIME_UNITS: &[&str] = &["ms", "s", "m", "h"];
 
 /// One `name = value`.
@@ -174,9 +176,8 @@ fn checked_priorities(text: &LitStr) -> Result<String> {
             None
         };
         if let Some(problem) = problem {
-            let message =
-                format!("{problem}; valid are: pb, dpor, mdpor, ss, rand, rand:N, method, var, dfs");
-            return Err(Error::new(text.span(), message));
+            let valid = PRIORITIES.join(", ").replace("rand", "rand, rand:N");
+            return Err(Error::new(text.span(), format!("{problem}; valid are: {valid}")));
         }
         names.push(name);
     }

@@ -55,7 +55,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
             if let Err(error) = arguments {
                 problems.combine(error);
             }
-            with_errors(quote!(#[allow(dead_code)] #item), &problems)
+            with_errors(quote!(#[allow(dead_code, reason = "it is no test yet")] #item), &problems)
         }
         (None, Err(error)) => with_errors(ordinary_test(&function), &error),
     }

@@ -38,7 +38,7 @@ use proc_macro::TokenStream;
 /// | argument | example | meaning |
 /// |---|---|---|
 /// | `bound` | `2` | only schedules with at most so many preemptions |
-/// | `priority` | `"mdpor,pb"` | the most important first: `pb dpor mdpor ss rand rand:N method var changed dfs` |
+/// | `priority` | `"mdpor,pb"` | the most important first: `pb dpor mdpor ss rand rand:N method var changed seq distance dfs bfs` |
 /// | `reduction` | `"optimal"` | partial-order reduction: `optimal source classic none` |
 /// | `max_time` | `"10s"` | budget of this test: a whole number and `ms`, `s`, `m` or `h` |
 /// | `max_executions` | `1000` | budget of this test, in runs of its body |

@@ -1,4 +1,27 @@
-//! Runtime of `cargo schedcheck`.
+//! What a test can say to `cargo schedcheck`, which explores the thread schedules of tests.
+//!
+//! [`schedcheck`] marks the tests worth exploring. Nothing else is needed; the rest is for tests that want to say more:
+//! values to explore ([`choose`], [`assume`]), threads that are all alike ([`symmetric`]), how threads are to interleave
+//! ([`scenario`], [`label`]), names ([`name`]) and uses of what the tool does not see ([`yield_read`], [`yield_write`]).
+//! Under plain `cargo test` a marked test is an ordinary one, and all of this is one plain run.
+//!
+//! ```
+//! use schedcheck_rt::schedcheck;
+//! use std::sync::Mutex;
+//!
+//! #[schedcheck(max_time = "10s")]
+//! fn two_threads_count_to_two() {
+//!     let count = Mutex::new(0);
+//!     std::thread::scope(|scope| {
+//!         scope.spawn(|| *count.lock().unwrap() += 1);
+//!         *count.lock().unwrap() += 1;
+//!     });
+//!     assert_eq!(count.into_inner().unwrap(), 2);
+//! }
+//! ```
+//!
+//! Features: `attribute`, the default, is the attribute. The others are for the command itself: `engine` is what executes
+//! and searches, and is built into a sysroot of its own; `sources` is this crate as data, by which it gets there.
 #![deny(missing_docs)]
 #[cfg(feature = "attribute")]
 pub use schedcheck_attr::schedcheck;

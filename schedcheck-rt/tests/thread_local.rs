@@ -11,7 +11,7 @@ use support::{alone, execute, promised};
 thread_local! {
     /// Documented, public, lazy.
     pub static COUNT: Cell<u32> = Cell::new(1);
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "an attribute, as std takes them")]
     static CONSTANT: Cell<u32> = const { Cell::new(2) };
     pub(crate) static LIST: RefCell<Vec<u32>> = RefCell::new(vec![3]);
 }

@@ -13,6 +13,7 @@ use crate::build::{Build, LIBRARY_PATH, TestBinary};
 use crate::cli::{ArchiveArgs, ExploreOpts};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
+use crate::paths::make_room_for;
 use crate::regressions::saved;
 use crate::reports::say;
 use crate::run::session::{Session, discover};
@@ -20,9 +21,7 @@ use crate::whole_file;
 
 /// Builds and packs.
 pub fn archive(args: &ArchiveArgs) -> Result<ExitCode> {
-    if args.file.is_dir() {
-        return Err(ExpectedError::BadSetup(format!("{} is a folder: name a file", args.file)));
-    }
+    make_room_for(&args.file)?;
     let explore = ExploreOpts { races: args.races, ..ExploreOpts::default() };
     let session = Session::open(&args.cargo, &args.config, &explore)?;
     let build = session.build(&args.cargo)?;

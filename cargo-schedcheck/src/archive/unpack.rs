@@ -8,6 +8,7 @@ use fs_err as fs;
 use super::{MANIFEST, Manifest, VERSION, Value, WORKSPACE};
 use crate::build::{Build, LIBRARY_PATH, Origin, TestBinary, fingerprint};
 use crate::error::{ExpectedError, Result};
+use crate::{paths, recently_used};
 
 /// How many unpacked archives are kept beside the current one.
 const KEPT: usize = 2;
@@ -51,12 +52,9 @@ impl Archive {
         {
             return Err(refuse(format!("it is damaged: {} is missing", missing.executable)));
         }
-        // The time of its last use.
-        fs::write(dir.join(".last-used"), "")?;
-        remove_old(&all, &dir);
-        let dir = Utf8PathBuf::from_path_buf(std::path::absolute(&dir)?)
-            .map_err(|path| ExpectedError::NotUtf8 { path })?;
-        Ok(Self { file: file.to_owned(), dir, manifest })
+        recently_used::mark(&dir)?;
+        recently_used::remove_others(&all, &dir, KEPT);
+        Ok(Self { file: file.to_owned(), dir: paths::absolute(&dir)?, manifest })
     }
 
     /// The folder of the workspace.
@@ -147,20 +145,4 @@ fn extract(file: &Utf8Path, to: &std::path::Path) -> io::Result<()> {
     // The checksum is at the end.
     io::copy(&mut tar.into_inner(), &mut io::sink())?;
     Ok(())
-}
-
-/// Removes all but the most recently used folders. Nothing depends on its success.
-fn remove_old(all: &Utf8Path, current: &Utf8Path) {
-    let Ok(entries) = all.read_dir_utf8() else { return };
-    let mut others: Vec<_> = entries
-        .flatten()
-        .filter(|entry| entry.path() != current && !entry.file_name().starts_with('.'))
-        .map(|entry| {
-            (fs::metadata(entry.path().join(".last-used")).and_then(|m| m.modified()).ok(), entry.into_path())
-        })
-        .collect();
-    others.sort_by(|a, b| b.cmp(a));
-    for (_, path) in others.into_iter().skip(KEPT) {
-        let _ = fs::remove_dir_all(path);
-    }
 }

@@ -21,6 +21,7 @@ use fs_err as fs;
 
 use crate::cli::CargoOpts;
 use crate::error::{ExpectedError, Result};
+use crate::recently_used;
 use crate::run::interrupt;
 use compiled::{Compiled, Product};
 use project::Project;
@@ -183,27 +184,9 @@ fn build_dir(
             "cannot write to the target directory: {error}\nUse --target-dir to name another one."
         ))
     })?;
-    fs::write(dir.join(".last-used"), "")?;
-    remove_old_builds(&builds, &dir);
+    recently_used::mark(&dir)?;
+    recently_used::remove_others(&builds, &dir, KEPT_BUILDS);
     Ok(dir)
-}
-
-/// Removes all but the most recently used build directories. Nothing depends on its success.
-fn remove_old_builds(builds: &Utf8Path, current: &Utf8Path) {
-    let Ok(entries) = builds.read_dir_utf8() else {
-        return;
-    };
-    let mut others: Vec<_> = entries
-        .flatten()
-        .filter(|entry| entry.path() != current)
-        .map(|entry| {
-            (fs::metadata(entry.path().join(".last-used")).and_then(|m| m.modified()).ok(), entry.into_path())
-        })
-        .collect();
-    others.sort_by(|a, b| b.cmp(a));
-    for (_, path) in others.into_iter().skip(KEPT_BUILDS) {
-        let _ = fs::remove_dir_all(path);
-    }
 }
 
 /// What cargo says it made.

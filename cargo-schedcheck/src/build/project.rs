@@ -7,6 +7,7 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, PackageId};
 use super::toolchain::Toolchain;
 use crate::cli::CargoOpts;
 use crate::error::{ExpectedError, Result};
+use crate::paths::absolute;
 
 /// The workspace that is checked.
 #[derive(Debug)]
@@ -141,8 +142,4 @@ pub fn output_dir_without_cargo(cargo: &CargoOpts) -> Result<Utf8PathBuf> {
     let set = || std::env::var("CARGO_TARGET_DIR").ok().filter(|dir| !dir.is_empty()).map(Utf8PathBuf::from);
     let target = cargo.target_dir.clone().or_else(set).unwrap_or_else(|| "target".into());
     Ok(absolute(&target)?.join("schedcheck"))
-}
-
-fn absolute(path: &Utf8Path) -> Result<Utf8PathBuf> {
-    Utf8PathBuf::from_path_buf(std::path::absolute(path)?).map_err(|path| ExpectedError::NotUtf8 { path })
 }

@@ -12,11 +12,12 @@ use schedcheck_rt::sources::{Dir, ENGINE, SYSROOT};
 
 use super::toolchain::Toolchain;
 use crate::error::{ExpectedError, Result};
+use crate::paths::absolute;
 use crate::reports::progress::Spinner;
 use crate::run::interrupt;
 
 /// The facade crates, in the order of the manifest.
-const FACADES: [&str; 3] = ["schedcheck_std", "schedcheck_core", "schedcheck_test"];
+const FACADES: [&str; 3] = ["std", "core", "schedcheck_test"];
 
 /// A finished sysroot.
 #[derive(Debug)]
@@ -108,9 +109,7 @@ fn engines_dir() -> Result<Utf8PathBuf> {
             Some(home.join(caches).join("schedcheck"))
         })
         .ok_or(ExpectedError::NoCacheDir)?;
-    let cache = std::path::absolute(cache)?;
-    let cache = Utf8PathBuf::from_path_buf(cache).map_err(|path| ExpectedError::NotUtf8 { path })?;
-    Ok(cache.join("engines"))
+    Ok(absolute(cache)?.join("engines"))
 }
 
 fn key(toolchain: &Toolchain) -> String {

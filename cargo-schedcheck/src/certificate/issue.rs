@@ -165,8 +165,7 @@ impl Certifier {
 
     /// Every selected test must have passed with its guarantee.
     fn find_obstacles(&mut self) {
-        let covered = |test: &Covered| format!("{}::{} {}", test.package, test.target, test.name);
-        let covered: Vec<String> = self.certificate.tests.iter().map(covered).collect();
+        let covered: Vec<String> = self.certificate.tests.iter().map(|test| test.id().to_string()).collect();
         let open: Vec<&str> =
             self.tests.keys().filter(|id| !covered.contains(id)).map(String::as_str).collect();
         if open.is_empty() {

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::build::fingerprint;
 use crate::build::sources::Sources;
 use crate::error::{ExpectedError, Result};
+use crate::reports::event::TestId;
+use crate::reports::words::counted;
 use crate::whole_file;
 
 /// The version of the format that this command writes and reads.
@@ -144,8 +146,8 @@ impl Guarantee {
     /// What the engine's own words amount to. It knows best what it has left out, and learns new ways to do so: the
     /// strong guarantees are for words that are known, and for words that are not there is none.
     fn of(coverage: &str, bound: Option<u32>) -> Option<Self> {
-        let plural = if bound == Some(1) { "" } else { "s" };
-        let bounded = bound.map(|bound| format!("all schedules with at most {bound} preemption{plural}"));
+        let bounded = bound.map(|bound| counted(bound.into(), "preemption"));
+        let bounded = bounded.map(|most| format!("all schedules with at most {most}"));
         let parts = coverage.split_once(" (each with at most ");
         let unconditional =
             parts.and_then(|(schedules, limits)| Some((schedules.strip_suffix(CONDITION)?, limits)));
@@ -179,6 +181,11 @@ fn are_usual(limits: &str) -> bool {
 }
 
 impl Covered {
+    fn id(&self) -> TestId {
+        let (package, target, name) = (self.package.clone(), self.target.clone(), self.name.clone());
+        TestId { package, target, name }
+    }
+
     fn guaranteed(&self) -> &str {
         // What was left out may stand anywhere in it.
         let short = self.coverage.split_once(" (each with at most ").map(|(schedules, _)| schedules);

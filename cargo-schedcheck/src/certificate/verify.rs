@@ -11,6 +11,7 @@ use crate::cli::part::Part;
 use crate::cli::{Partition, VerifyArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
+use crate::reports::words::counted;
 
 /// How many files are named as the reason.
 const NAMED: usize = 5;
@@ -42,14 +43,14 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode> {
             writeln!(out, "  not controlled: what these crates do: {}", skipped.join(", "))?;
         }
         for test in &certificate.tests {
-            writeln!(out, "  {}::{} {}: {}", test.package, test.target, test.name, test.guaranteed())?;
+            writeln!(out, "  {}: {}", test.id(), test.guaranteed())?;
             for thing in &test.uncontrolled {
                 writeln!(out, "    not controlled: {thing}")?;
             }
         }
         tests += certificate.tests.len();
     }
-    writeln!(out, "{tests} test{}", if tests == 1 { "" } else { "s" })?;
+    writeln!(out, "{}", counted(tests as u64, "test"))?;
     out.flush()?;
     Ok(ExitCode::Passed)
 }

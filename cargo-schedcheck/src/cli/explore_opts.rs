@@ -93,7 +93,7 @@ pub struct ExploreOpts {
     /// First explore schedules that preempt at lines changed in this unified diff
     #[arg(long, value_name = "FILE", env = "SCHEDCHECK_IN_DIFF")]
     pub in_diff: Option<camino::Utf8PathBuf>,
-    /// Tests explored at the same time [default: number of cores]
+    /// Processes at the same time: one for each test, what is left over for long searches [default: number of cores]
     #[arg(short = 'j', long = "jobs", value_name = "N", env = "SCHEDCHECK_JOBS")]
     pub jobs: Option<std::num::NonZeroUsize>,
     /// Go on after the first failing test

@@ -2,7 +2,8 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 
-use crate::error::{ExpectedError, Result};
+use crate::error::Result;
+use crate::paths::make_room_for;
 
 /// Files that outlive a run. A preset can name them too.
 #[derive(Clone, Debug, Default, Args)]
@@ -38,14 +39,7 @@ impl KeepOpts {
 
     /// Makes sure that the files can be written, before anything is built.
     pub fn check(&self) -> Result<()> {
-        for path in [&self.certificate, &self.trend, &self.summary].into_iter().flatten() {
-            if path.is_dir() {
-                return Err(ExpectedError::BadSetup(format!("{path} is a folder: name a file")));
-            }
-            if let Some(folder) = path.parent().filter(|folder| *folder != Utf8Path::new("")) {
-                fs_err::create_dir_all(folder)?;
-            }
-        }
-        Ok(())
+        let files = [&self.certificate, &self.trend, &self.summary];
+        files.into_iter().flatten().try_for_each(|file| make_room_for(file))
     }
 }

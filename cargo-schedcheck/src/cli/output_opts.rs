@@ -1,8 +1,9 @@
 //! What is printed or written, and in which form.
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 
-use crate::error::{ExpectedError, Result};
+use crate::error::Result;
+use crate::paths::make_room_for;
 
 /// Output of a run.
 #[derive(Debug, Args)]
@@ -58,17 +59,8 @@ impl OutputOpts {
         if let Some(dir) = &self.html {
             fs_err::create_dir_all(dir)?;
         }
-        for path in [&self.junit, &self.sarif, &self.chrome_trace].into_iter().flatten() {
-            if path.is_dir() {
-                return Err(ExpectedError::BadSetup(format!(
-                    "{path} is a folder: name a file for the report"
-                )));
-            }
-            if let Some(folder) = path.parent().filter(|folder| *folder != Utf8Path::new("")) {
-                fs_err::create_dir_all(folder)?;
-            }
-        }
-        Ok(())
+        let files = [&self.junit, &self.sarif, &self.chrome_trace];
+        files.into_iter().flatten().try_for_each(|file| make_room_for(file))
     }
 
     /// Whether GitHub is to be told.

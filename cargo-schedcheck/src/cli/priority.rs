@@ -10,10 +10,8 @@ pub fn parse(list: &str) -> Result<String, String> {
         let (name, seed) = part.split_once(':').map_or((part, None), |(n, s)| (n, Some(s)));
         if !NAMES.contains(&name) {
             let hint = suggest::did_you_mean(name, NAMES);
-            return Err(format!(
-                "unknown priority `{name}`{hint}; valid names are {}",
-                "pb, dpor, mdpor, ss, rand[:SEED], method, var, changed, seq, distance, dfs, bfs"
-            ));
+            let valid = NAMES.join(", ").replace("rand", "rand[:SEED]");
+            return Err(format!("unknown priority `{name}`{hint}; valid names are {valid}"));
         }
         match seed {
             Some(_) if name != "rand" => {

@@ -10,7 +10,7 @@ use fs_err as fs;
 
 use crate::cli::{ConfigArgs, ExploreOpts, KeepOpts};
 use crate::error::{ExpectedError, Result};
-use crate::run::session::as_typed;
+use crate::paths::as_typed;
 use crate::suggest;
 use file::{ConfigFile, Section};
 pub use limits::Limits;

@@ -11,8 +11,9 @@ use crate::error::Result;
 use crate::exit_code::ExitCode;
 use crate::run::session::{Session, discover};
 
-/// Every setting of a search, in the order in which it is shown, and what it means when nobody sets it.
-const KEYS: [(&str, &str); 17] = [
+/// Every setting of a search, in the order in which it is shown, and what it means when nobody sets it. Only changed
+/// lines are left out: there may be thousands.
+const KEYS: [(&str, &str); 25] = [
     ("priority", ""),
     ("bound", "no bound: full coverage"),
     ("reduction", ""),
@@ -20,6 +21,14 @@ const KEYS: [(&str, &str); 17] = [
     ("max-executions", "no limit"),
     ("max-steps", ""),
     ("seed", ""),
+    ("random-runs", ""),
+    ("sample", "none"),
+    ("hunts", ""),
+    ("seq", "none"),
+    ("reach", "none"),
+    ("levels", ""),
+    ("symmetry", ""),
+    ("leaks", ""),
     ("spurious", ""),
     ("timeouts", ""),
     ("weak-cas", ""),
@@ -162,4 +171,31 @@ fn key_and_value(key: &str, value: &str) -> (String, String) {
 /// A text of TOML.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_shown() {
+        let some = |text: &str| Some(text.to_owned());
+        let names = || vec!["a".to_owned()];
+        let unusual = Limits {
+            bound: Some(2),
+            max_executions: Some(9),
+            sample: some("walk"),
+            seq: some("a -> b"),
+            reach: some("a & b"),
+            method: names(),
+            var: names(),
+            trust: names(),
+            focus: names(),
+            ..Limits::built_in()
+        };
+        let told: BTreeMap<String, String> = readable(&unusual);
+        let shown: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+        assert_eq!(told.len(), shown.len(), "{told:?}");
+        assert!(told.keys().all(|key| shown.contains(&key.as_str())), "{told:?}");
+    }
 }

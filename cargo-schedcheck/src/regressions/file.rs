@@ -1,6 +1,4 @@
 //! The replay file: small, readable, versioned TOML.
-use std::io::Write;
-
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
@@ -8,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ExpectedError, Result};
 use crate::reports::event::TestId;
 use crate::run::wire::{Location, Outcome, Schedule};
+use crate::whole_file;
 
 /// The version of the format that this command writes and reads.
 const VERSION: i64 = 1;
@@ -102,12 +101,10 @@ impl ReplayFile {
         let text = toml::to_string(self).map_err(|error| {
             ExpectedError::BadSetup(format!("cannot write the schedule to {path}: {error}"))
         })?;
-        fs::create_dir_all(dir)?;
-        let mut file = tempfile::NamedTempFile::new_in(dir)?;
-        writeln!(file, "# One failing schedule. Repeat it with `cargo schedcheck replay FILE`.")?;
-        file.write_all(text.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(&path).map_err(|error| error.error)?;
+        whole_file::write(&path, |file| {
+            writeln!(file, "# One failing schedule. Repeat it with `cargo schedcheck replay FILE`.")?;
+            file.write_all(text.as_bytes())
+        })?;
         Ok(path)
     }
 

@@ -6,19 +6,19 @@ use camino::Utf8PathBuf;
 
 use super::file::ReplayFile;
 use super::{saved, sites};
-use crate::build::{TestBinary, target_args};
+use crate::build::{Build, TestBinary, target_args};
 use crate::cli::explore_opts::Switch;
 use crate::cli::{CargoOpts, ExploreOpts, KeepOpts, ReplayArgs};
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
+use crate::paths::{as_typed, utf8};
 use crate::reports::event::{RunStarted, Summary, TestResult};
 use crate::reports::{Event, Reports, Sink, Volume, say};
 use crate::run::Purpose;
 use crate::run::explore::{Verdict, attend};
 use crate::run::request::Request;
-use crate::run::session::{Session, as_typed};
+use crate::run::session::{self, Session};
 use crate::run::wire::{Finished, Outcome, Schedule};
-use crate::run::{session, utf8};
 
 /// A single execution needs a fraction of this, unless it hangs in code that we do not control.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,21 +28,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     args.output.check()?;
     let file = ReplayFile::load(&args.file)?;
     let cargo = cargo_opts(&file, &args.cargo)?;
-    let mut session = match &args.from.archive {
-        Some(_) => Session::start(&args.from, &args.cargo, &args.config, &ExploreOpts::default())?,
-        None => Session::open(&cargo, &args.config, &ExploreOpts::default())?,
-    };
-    session.settings.set.races = Some(if file.detects_races() { Switch::On } else { Switch::Off });
-    if args.from.archive.is_none() && !session.project.has_target(&file.test.package, &file.test.target) {
-        return Err(missing(&file));
-    }
-    let build = session.build(&cargo)?;
-    if args.from.archive.is_some() && build.races != file.detects_races() {
-        return Err(ExpectedError::BadSetup(
-            "the failure and the archive are of different builds: one with --races off, one without"
-                .to_owned(),
-        ));
-    }
+    let (session, build) = built(args, &file, &cargo)?;
     let binary = find(&file, &build.binaries)?;
     let source_dirs = session.source_dirs(binary);
 
@@ -98,6 +84,27 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         }
     }
     Ok(exit_code)
+}
+
+/// The tests, built as they were when the failure was found, or packed so.
+fn built(args: &ReplayArgs, file: &ReplayFile, cargo: &CargoOpts) -> Result<(Session, Build)> {
+    let packed = args.from.archive.is_some();
+    let mut session = match packed {
+        true => Session::start(&args.from, &args.cargo, &args.config, &ExploreOpts::default())?,
+        false => Session::open(cargo, &args.config, &ExploreOpts::default())?,
+    };
+    session.settings.set.races = Some(if file.detects_races() { Switch::On } else { Switch::Off });
+    if !packed && !session.project.has_target(&file.test.package, &file.test.target) {
+        return Err(missing(file));
+    }
+    let build = session.build(cargo)?;
+    if packed && build.races != file.detects_races() {
+        return Err(ExpectedError::BadSetup(
+            "the failure and the archive are of different builds: one with --races off, one without"
+                .to_owned(),
+        ));
+    }
+    Ok((session, build))
 }
 
 /// What became of a recorded failure.

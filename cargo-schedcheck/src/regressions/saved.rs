@@ -6,9 +6,9 @@ use super::file::ReplayFile;
 use super::replay::{Once, Replayed, State};
 use crate::build::TestBinary;
 use crate::error::Result;
+use crate::paths::as_typed;
 use crate::reports::event::TestId;
 use crate::reports::say;
-use crate::run::session::as_typed;
 use crate::run::wire::Outcome;
 
 /// Beside the manifest of the package, never searched anywhere else.

@@ -5,6 +5,7 @@ use super::event::TestResult;
 use super::forms::{Form, Section};
 use super::interleaving;
 use super::sources::{self, SourceFile, span};
+use super::words::counted;
 use crate::run::wire::{Location, Outcome};
 
 /// How a message is to look.
@@ -95,7 +96,6 @@ fn quoting<'a>(mut group: Group<'a>, section: &'a Section<'_>, files: &'a [Sourc
 
 fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
     let finished = &result.finished;
-    let count = |number: u64, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
     let mut notes = Vec::new();
     if result.replayed && finished.outcome != Outcome::Nondeterminism {
         notes.push(("note", "this is the recorded failure, repeated".to_owned()));
@@ -106,8 +106,8 @@ fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
     } else if finished.executions > 0 && !result.replayed {
         let mut found = format!("found in schedule {}", finished.executions);
         if finished.steps > 0 {
-            let preemptions = count(finished.preemptions, "preemption");
-            found.push_str(&format!("; {preemptions}, {}", count(finished.steps, "step")));
+            let preemptions = counted(finished.preemptions, "preemption");
+            found.push_str(&format!("; {preemptions}, {}", counted(finished.steps, "step")));
         }
         notes.push(("note", found));
     }

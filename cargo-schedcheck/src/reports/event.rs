@@ -33,9 +33,16 @@ pub struct TestId {
     pub name: String,
 }
 
+impl TestId {
+    /// The binary that has it.
+    pub fn binary(&self) -> String {
+        format!("{}::{}", self.package, self.target)
+    }
+}
+
 impl std::fmt::Display for TestId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}::{} {}", self.package, self.target, self.name)
+        write!(f, "{} {}", self.binary(), self.name)
     }
 }
 

@@ -2,6 +2,7 @@
 use super::interleaving::thread_name;
 use super::lasso::Lasso;
 use super::story::{self, word};
+use super::words::counted;
 use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step};
 
 /// A failure, ready to be set in type.
@@ -293,7 +294,7 @@ fn livelock(finished: &Finished) -> Form<'_> {
         [most @ .., last] => format!("{} and {last} go", most.join(", ")),
         [] => "the test goes".to_owned(),
     };
-    let steps = if lasso.length == 1 { "1 step".to_owned() } else { format!("{} steps", lasso.length) };
+    let steps = counted(lasso.length as u64, "step");
     let title = format!("livelock: {who} round for ever, {steps} in each round");
     let mut marks: Vec<Mark<'_>> = Vec::new();
     for step in round {
@@ -384,8 +385,7 @@ pub fn accessing(access: &RacyAccess) -> String {
     };
     match access.size {
         0 => verb.to_owned(),
-        1 => format!("{verb} 1 byte"),
-        size => format!("{verb} {size} bytes"),
+        size => format!("{verb} {}", counted(size, "byte")),
     }
 }
 

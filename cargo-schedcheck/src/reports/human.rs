@@ -5,8 +5,9 @@ use std::time::Duration;
 use clap_cargo::style;
 
 use super::diagnostic::Look;
-use super::event::{Certified, Regression, Summary, TestId, TestResult};
+use super::event::{Certified, Regression, RunStarted, Summary, TestId, TestResult};
 use super::progress::Terminal;
+use super::words::{counted, plural};
 use super::{Event, Sink, diagnostic, predictions};
 use crate::exit_code::ExitCode;
 use crate::regressions::replay::State;
@@ -35,6 +36,23 @@ impl Human {
         let (tests, done, failed, max_time, running) = (0, 0, 0, None, Vec::new());
         let purpose = Purpose::Explore;
         Self { terminal, quiet, verbose, tests, done, failed, max_time, running, purpose }
+    }
+
+    fn started(&mut self, run: &RunStarted) {
+        self.tests = run.tests;
+        self.max_time = run.limits.max_time;
+        self.purpose = run.purpose;
+        if self.quiet || run.replay {
+            return;
+        }
+        let tests = counted(run.tests as u64, "test");
+        let binaries = counted(run.binaries as u64, "binary");
+        let bound = run.limits.bound.map(|bound| counted(bound.into(), "preemption"));
+        let bound = bound.map_or_else(String::new, |most| format!(", at most {most}"));
+        let time = run.limits.max_time.map(humantime::format_duration);
+        let time = time.map_or_else(|| "no time limit".to_owned(), |time| format!("{time} each"));
+        let text = format_args!("{tests} in {binaries} ({time}{bound})");
+        self.terminal.status("Exploring", style::GOOD, text);
     }
 
     fn show_progress(&mut self) {
@@ -79,8 +97,8 @@ impl Human {
     fn finished(&self, result: &TestResult) {
         let finished = &result.finished;
         if self.purpose == Purpose::Predict && !result.failed() {
-            let count = finished.predictions.len();
-            let text = format!("{count} {} {}", plural(count as u64, "prediction"), result.id);
+            let count = finished.predictions.len() as u64;
+            let text = format!("{} {}", counted(count, "prediction"), result.id);
             self.terminal.status("PREDICT", style::GOOD, text);
             return self.predictions(finished);
         }
@@ -135,8 +153,7 @@ impl Human {
 
     fn summary(&self, summary: &Summary) {
         self.terminal.clear();
-        let mut text = format!("{} {}: ", self.tests, plural(self.tests as u64, "test"));
-        text.push_str(&format!("{} passed", summary.passed));
+        let mut text = format!("{}: {} passed", counted(self.tests as u64, "test"), summary.passed);
         if summary.incomplete > 0 {
             text.push_str(&format!(" ({} incomplete)", summary.incomplete));
         }
@@ -167,25 +184,7 @@ impl Human {
 impl Sink for Human {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
-            Event::RunStarted(run) => {
-                self.tests = run.tests;
-                self.max_time = run.limits.max_time;
-                self.purpose = run.purpose;
-                if !self.quiet && !run.replay {
-                    let tests = plural(run.tests as u64, "test");
-                    let binaries = if run.binaries == 1 { "binary" } else { "binaries" };
-                    let bound = run.limits.bound.map_or_else(String::new, |k| {
-                        format!(", at most {k} preemption{}", if k == 1 { "" } else { "s" })
-                    });
-                    let time = run.limits.max_time.map(humantime::format_duration);
-                    let time = time.map_or_else(|| "no time limit".to_owned(), |time| format!("{time} each"));
-                    self.terminal.status(
-                        "Exploring",
-                        style::GOOD,
-                        format_args!("{} {tests} in {} {binaries} ({time}{bound})", run.tests, run.binaries),
-                    );
-                }
-            }
+            Event::RunStarted(run) => self.started(run),
             Event::Regression(regression) => self.regression(regression),
             Event::TestStarted(id) => {
                 self.running.push(((*id).clone(), Progress::default()));
@@ -236,13 +235,13 @@ fn state(progress: &Progress, max_time: Option<Duration>) -> String {
         text.push_str(&format!(", {rate:.0}/s"));
     }
     if let Some(bound) = progress.bound_done {
-        text.push_str(&format!(", done up to {bound} {}", plural(bound.into(), "preemption")));
+        text.push_str(&format!(", done up to {}", counted(bound.into(), "preemption")));
     }
     let begun = progress.levels.iter().position(|(_, queued)| *queued > 0);
     if let Some(level) = begun.filter(|_| progress.levels.len() > 1) {
         let (done, queued) = progress.levels[level];
-        let noun = plural(level as u64, "preemption");
-        text.push_str(&format!(", {done} of {} with {level} {noun}", done + queued));
+        let with = counted(level as u64, "preemption");
+        text.push_str(&format!(", {done} of {} with {with}", done + queued));
     }
     let executions = progress.executions as f64;
     let estimate = progress.estimate.filter(|estimate| *estimate > 0.0 && *estimate >= executions);
@@ -274,7 +273,7 @@ fn state(progress: &Progress, max_time: Option<Duration>) -> String {
 /// The guarantee in two words.
 fn reached(finished: &Finished) -> String {
     match finished.bound {
-        Some(bound) => format!("complete up to {bound} {}", plural(bound.into(), "preemption")),
+        Some(bound) => format!("complete up to {}", counted(bound.into(), "preemption")),
         None => "complete".to_owned(),
     }
 }
@@ -288,7 +287,7 @@ fn covered(finished: &Finished) -> String {
     if !finished.coverage.is_empty() {
         return format!("covered: {}", finished.coverage);
     }
-    let bounded = |k: u32| format!("all schedules with at most {k} {}", plural(k.into(), "preemption"));
+    let bounded = |most: u32| format!("all schedules with at most {}", counted(most.into(), "preemption"));
     match (finished.complete, finished.bound, finished.bound_done) {
         (true, None, _) => "covered: all schedules".to_owned(),
         (true, Some(bound), _) => format!("covered: {}", bounded(bound)),
@@ -301,10 +300,6 @@ fn covered(finished: &Finished) -> String {
 
 fn amount(executions: u64) -> String {
     format!("{executions:>5} {}", plural(executions, "schedule"))
-}
-
-fn plural(count: u64, noun: &str) -> String {
-    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
 fn seconds(milliseconds: u64) -> String {

@@ -161,7 +161,7 @@ pub fn blocked_in(op: &str) -> &str {
     }
 }
 
-/// What an alternative means that is not the usual one.
+/// What an alternative means that is not the usual one: the numbers are those of `Alt` in the engine's `search/step.rs`.
 fn unusual(alt: &str) -> Option<&'static str> {
     match alt {
         "65533" => Some("wakes for no reason"),
@@ -205,13 +205,17 @@ fn columns(finished: &Finished, rows: &[Row], width: usize) -> Vec<Column> {
     columns
 }
 
-/// The name of a thread: its own, else its path.
+/// The name of a thread of the failing schedule.
 pub fn thread_name(finished: &Finished, thread: usize) -> String {
     match finished.threads.get(thread) {
-        Some(known) if !known.name.is_empty() => known.name.clone(),
-        Some(known) => format!("thread {}", known.path),
+        Some(known) => called(&known.name, &known.path),
         None => format!("thread #{thread}"),
     }
+}
+
+/// What a thread is called: its name, or its path where it has none.
+pub fn called(name: &str, path: &str) -> String {
+    if name.is_empty() { format!("thread {path}") } else { name.to_owned() }
 }
 
 /// An operation in words: what, on what, where.

@@ -39,13 +39,13 @@ impl Junit {
 impl Sink for Junit {
     fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
-            Event::TestFinished(result) => self.add(binary(result), case(result)),
+            Event::TestFinished(result) => self.add(result.id.binary(), case(result)),
             Event::TestStopped(id, progress) => {
                 let mut status = TestCaseStatus::skipped();
                 status.set_message(format!("stopped after {} schedules", progress.executions));
                 let mut case = TestCase::new(id.name.as_str(), status);
-                case.set_classname(format!("{}::{}", id.package, id.target));
-                self.add(format!("{}::{}", id.package, id.target), case);
+                case.set_classname(id.binary());
+                self.add(id.binary(), case);
             }
             Event::RunFinished(summary) => {
                 let mut report = Report::new("cargo-schedcheck");
@@ -58,10 +58,6 @@ impl Sink for Junit {
         }
         Ok(())
     }
-}
-
-fn binary(result: &TestResult) -> String {
-    format!("{}::{}", result.id.package, result.id.target)
 }
 
 fn case(result: &TestResult) -> TestCase {
@@ -78,7 +74,7 @@ fn case(result: &TestResult) -> TestCase {
         }
     };
     let mut case = TestCase::new(result.id.name.as_str(), status);
-    case.set_classname(binary(result)).set_time(Duration::from_millis(finished.elapsed_ms));
+    case.set_classname(result.id.binary()).set_time(Duration::from_millis(finished.elapsed_ms));
     let mut properties = vec![
         ("executions", finished.executions.to_string()),
         ("traces", finished.traces.to_string()),

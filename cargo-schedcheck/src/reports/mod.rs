@@ -17,6 +17,7 @@ pub mod sources;
 pub mod story;
 pub mod summary;
 pub mod trend;
+pub mod words;
 
 use std::io::{self, Write};
 

@@ -1,4 +1,6 @@
 //! What was predicted from schedules that passed, in words.
+use super::interleaving::called;
+use super::words::counted;
 use crate::run::wire::{Location, Prediction, PredictionKind, PredictionVerdict, Suspect};
 
 /// One line: what may happen, and what became of it.
@@ -22,8 +24,7 @@ pub fn verdict(prediction: &Prediction) -> String {
         PredictionVerdict::Refuted => "REFUTED: no schedule fails".to_owned(),
         PredictionVerdict::NotReproduced if hunts == 0 => "not hunted".to_owned(),
         PredictionVerdict::NotReproduced => {
-            let schedules = if hunts == 1 { "schedule" } else { "schedules" };
-            format!("NOT REPRODUCED in {hunts} directed {schedules}")
+            format!("NOT REPRODUCED in {}", counted(hunts, "directed schedule"))
         }
     }
 }
@@ -35,7 +36,8 @@ pub fn places(prediction: &Prediction) -> Vec<String> {
 
 fn place(suspect: &Suspect) -> String {
     let Location { file, line, column } = &suspect.site;
-    format!("thread {} {} at {file}:{line}:{column}", suspect.thread, suspect.op)
+    let thread = called(&suspect.name, &suspect.thread);
+    format!("`{thread}`: {} at {file}:{line}:{column}", suspect.op)
 }
 
 #[cfg(test)]
@@ -45,11 +47,13 @@ mod tests {
     #[test]
     fn a_prediction_says_what_where_and_what_became_of_it() {
         let text = r#"{"kind":"lock-order","verdict":"not-reproduced","hunts":2,"places":[
-            {"thread":"0.1","op":"mutex.lock","site":{"file":"src/a.rs","line":7,"column":3}}]}"#;
+            {"thread":"0.1","name":"buyer","op":"lock","site":{"file":"src/a.rs","line":7,"column":3}},
+            {"thread":"0.2","op":"unlock","site":{"file":"src/a.rs","line":8,"column":3}}]}"#;
         let prediction: Prediction = serde_json::from_str(text).unwrap();
         let told = headline(&prediction);
         assert_eq!(told, "locks are taken in a cyclic order (NOT REPRODUCED in 2 directed schedules)");
-        assert_eq!(places(&prediction), ["thread 0.1 mutex.lock at src/a.rs:7:3"]);
+        let expected = ["`buyer`: lock at src/a.rs:7:3", "`thread 0.2`: unlock at src/a.rs:8:3"];
+        assert_eq!(places(&prediction), expected);
         let newer = text.replace("lock-order", "something-new");
         assert_eq!(serde_json::from_str::<Prediction>(&newer).unwrap().kind, PredictionKind::Unknown);
     }

@@ -6,6 +6,7 @@ use camino::Utf8PathBuf;
 use super::diagnostic::{self, Look};
 use super::event::{Certified, Summary, TestResult};
 use super::trend::{LastRows, Row};
+use super::words::counted;
 use super::{Event, Sink};
 use crate::run::wire::Finished;
 use crate::whole_file;
@@ -136,7 +137,7 @@ fn covered(result: &TestResult) -> String {
             coverage.split_once(" (each with at most ").map_or(coverage, |(schedules, _)| schedules),
         );
     }
-    let preemptions = |most: u32| format!("≤ {most} preemption{}", if most == 1 { "" } else { "s" });
+    let preemptions = |most: u32| format!("≤ {}", counted(most.into(), "preemption"));
     match (result.failed(), complete, bound, bound_done) {
         (true, ..) => "–".to_owned(),
         (false, true, None, _) => "all schedules".to_owned(),

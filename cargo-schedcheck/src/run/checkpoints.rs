@@ -13,6 +13,7 @@ use crate::exit_code::ExitCode;
 use crate::regressions::file::file_stem;
 use crate::reports::event::TestId;
 use crate::reports::say;
+use crate::whole_file;
 
 const TITLE: &[u8] = b"schedcheck checkpoint 1\n";
 const EXTENSION: &str = ".checkpoint";
@@ -99,13 +100,10 @@ pub fn split(args: &SplitArgs) -> Result<ExitCode> {
     for index in 1..=count {
         let part = Part { index, count };
         let path = dir.join(part_name(stem, part));
-        let mut text = format!("{head}\npart {part}\n\n").into_bytes();
-        text.extend_from_slice(&bytes[head_end + 2..]);
-        let mut file =
-            tempfile::NamedTempFile::new_in(if dir.as_str().is_empty() { Utf8Path::new(".") } else { dir })?;
-        file.write_all(&text)?;
-        file.as_file().sync_all()?;
-        file.persist(&path).map_err(|error| error.error)?;
+        whole_file::write(&path, |file| {
+            write!(file, "{head}\npart {part}\n\n")?;
+            file.write_all(&bytes[head_end + 2..])
+        })?;
         writeln!(anstream::stdout(), "{path}")?;
     }
     say(&format!(

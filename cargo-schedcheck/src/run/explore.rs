@@ -9,11 +9,12 @@ use super::allotment::Allotment;
 use super::child::{self, Ending, Heard, Remains};
 use super::request::Request;
 use super::wire::{ChildEvent, Finished, Outcome, PredictionKind, PredictionVerdict, Progress};
-use super::{interrupt, record, utf8};
+use super::{interrupt, record};
 use crate::build::TestBinary;
 use crate::cli::part::Part;
 use crate::config::Limits;
 use crate::error::{ExpectedError, Result};
+use crate::paths::utf8;
 use crate::regressions::saved::Saved;
 use crate::reports::event::TestId;
 
@@ -48,12 +49,12 @@ pub struct Plan<'a> {
     pub saved: Vec<Saved>,
     /// Where the state of its search is written.
     pub checkpoint: Option<Utf8PathBuf>,
-    /// Bytes that its search may take.
-    pub max_memory: Option<u64>,
     /// How often, if not as usual.
     pub checkpoint_every: Option<Duration>,
     /// The state to go on from.
     pub resume: Option<Utf8PathBuf>,
+    /// Bytes that its search may take.
+    pub max_memory: Option<u64>,
     /// Only this part of its search.
     pub part: Option<Part>,
 }
@@ -198,11 +199,10 @@ pub fn attend(
         let pending = if finished.complete { 0 } else { finished.pending.unwrap_or(last.pending) };
         return Ok(Verdict::Finished { finished, pending, killed: false });
     }
+    last.elapsed_ms = start.elapsed().as_millis() as u64;
     if let Ending::Interrupted = remains.ending {
-        last.elapsed_ms = last.elapsed_ms.max(start.elapsed().as_millis() as u64);
         return Ok(Verdict::Stopped(last));
     }
-    last.elapsed_ms = start.elapsed().as_millis() as u64;
     let recorded = fs::read(work.join("record")).unwrap_or_default();
     if let Ending::TimedOut = remains.ending
         && record::is_over(&recorded)
@@ -211,14 +211,19 @@ pub fn attend(
         let finished = Finished::without_child(Outcome::Passed, String::new(), &last);
         return Ok(Verdict::Finished { finished: Box::new(finished), pending: last.pending, killed: false });
     }
-    let mut finished = Finished::without_child(Outcome::Crash, obituary(&remains, start.elapsed()), &last);
-    if let Some((execution, schedule)) = record::last_schedule(&recorded) {
+    Ok(posthumous(remains, &recorded, &last))
+}
+
+/// The verdict on a child that gave none, from what it noted before it died.
+fn posthumous(remains: Remains, recorded: &[u8], last: &Progress) -> Verdict {
+    let mut finished = Finished::without_child(Outcome::Crash, obituary(&remains, last.elapsed_ms), last);
+    if let Some((execution, schedule)) = record::last_schedule(recorded) {
         finished.executions = finished.executions.max(execution);
         finished.schedule = Some(schedule);
     }
-    finished.output = remains.stderr;
     let killed = matches!(&remains.ending, Ending::Exited(status) if is_killed(status));
-    Ok(Verdict::Finished { finished: Box::new(finished), pending: last.pending, killed })
+    finished.output = remains.stderr;
+    Verdict::Finished { finished: Box::new(finished), pending: last.pending, killed }
 }
 
 /// Whether a process was ended by a signal that it cannot send itself by accident.
@@ -227,11 +232,12 @@ fn is_killed(status: &std::process::ExitStatus) -> bool {
 }
 
 /// Why there is no verdict of the child's own.
-fn obituary(remains: &Remains, elapsed: Duration) -> String {
+fn obituary(remains: &Remains, elapsed_ms: u64) -> String {
     let mut text = match &remains.ending {
         Ending::Exited(status) => format!("the test process ended without a result ({status})"),
         Ending::TimedOut | Ending::Interrupted => {
-            format!("the test process did not answer for {:.0} s and was stopped", elapsed.as_secs_f64())
+            let seconds = elapsed_ms as f64 / 1000.0;
+            format!("the test process did not answer for {seconds:.0} s and was stopped")
         }
     };
     if let Some(line) = &remains.garbled {

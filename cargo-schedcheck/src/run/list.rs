@@ -7,6 +7,7 @@ use super::request::Request;
 use super::wire::{ChildEvent, ListedTest};
 use crate::build::TestBinary;
 use crate::error::{ExpectedError, Result};
+use crate::paths::utf8;
 
 /// A harness that does not know us may start its tests instead of listing them.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -14,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The tests of one binary; `None` when it does not use the standard harness.
 pub fn list(binary: &TestBinary) -> Result<Option<Vec<ListedTest>>> {
     let work = tempfile::tempdir()?;
-    let work = super::utf8(work.path())?;
+    let work = utf8(work.path())?;
     let mut tests = Vec::new();
     let mut complete = false;
     let remains = child::run(

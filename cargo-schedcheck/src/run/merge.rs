@@ -1,16 +1,14 @@
 //! `cargo schedcheck merge`: joins what the parts of searches have done, and says what is still open.
-use camino::Utf8PathBuf;
-
 use crate::cli::share_opts::MergeArgs;
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
+use crate::paths::{absolute, utf8};
 use crate::reports::say;
 
 use super::checkpoints::Checkpoints;
 use super::child::{self, Heard};
 use super::request::Request;
 use super::session::{self, Session};
-use super::utf8;
 use super::wire::{ChildEvent, Merged};
 
 /// How long joining may take: it executes nothing.
@@ -23,7 +21,6 @@ pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
     let discovered = session::discover(&build.binaries)?;
     let dir = args.checkpoints.clone().unwrap_or_else(|| session.project.checkpoints_dir());
     // Children read and write them in folders of their own.
-    let absolute = |path: &Utf8PathBuf| Ok(utf8(&std::path::absolute(path)?)?.to_owned());
     let checkpoints = Checkpoints::in_dir(absolute(&dir)?);
     let files = args.files.iter().map(absolute).collect::<Result<Vec<_>>>()?;
     let (mut joined, mut open) = (0, 0);

@@ -16,13 +16,12 @@ pub mod session;
 pub mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
 
-use camino::{FromPathBufError, Utf8Path};
+use camino::Utf8Path;
 
 use crate::build::TestBinary;
 use crate::certificate::{self, issue::Certifier};
@@ -31,6 +30,7 @@ use crate::cli::explore_opts::Switch;
 use crate::cli::part::PartSpec;
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
+use crate::paths::absolute;
 use crate::regressions::replay::{Replayed, State};
 use crate::regressions::saved::{self, Saved};
 use crate::reports::event::{Regression, RunStarted, Summary, TestId, TestResult};
@@ -86,11 +86,7 @@ fn select<'a>(
 ) -> Result<Vec<Plan<'a>>> {
     let selected = discovered.selected(&args.select)?;
     let dir = args.share.checkpoints.clone().unwrap_or_else(|| session.project.checkpoints_dir());
-    let checkpoints = Checkpoints::in_dir(
-        std::path::absolute(dir)?
-            .try_into()
-            .map_err(|path: FromPathBufError| ExpectedError::NotUtf8 { path: path.into_path_buf() })?,
-    );
+    let checkpoints = Checkpoints::in_dir(absolute(dir)?);
     let part = args.share.shard.map(PartSpec::here).transpose()?;
     let mut kept: BTreeMap<&Utf8Path, Vec<Saved>> = BTreeMap::new();
     for (binary, _) in &selected {
@@ -326,9 +322,4 @@ impl Tally {
             exit_code,
         }
     }
-}
-
-/// A path that can be written into text files.
-pub fn utf8(path: &Path) -> Result<&Utf8Path> {
-    Utf8Path::from_path(path).ok_or_else(|| ExpectedError::NotUtf8 { path: path.to_owned() })
 }

@@ -17,11 +17,13 @@ use crate::cli::explore_opts::Switch;
 use crate::cli::{CargoOpts, ConfigArgs, ExploreOpts, FromArchive, SelectArgs};
 use crate::config::{Limits, Settings};
 use crate::error::{ExpectedError, Result};
+use crate::paths::as_typed;
 use crate::regressions::file::{Failure, Options, RecordedTest, ReplayFile, Tool};
 use crate::regressions::saved::Saved;
 use crate::regressions::sites;
 use crate::reports::event::{TestId, TestResult};
 use crate::reports::say;
+use crate::reports::words::counted;
 
 /// The surroundings of a run.
 #[derive(Debug)]
@@ -208,12 +210,6 @@ impl Session {
     }
 }
 
-/// A path relative to the current directory where that is shorter.
-pub fn as_typed(path: &Utf8Path) -> Utf8PathBuf {
-    let here = std::env::current_dir().ok().and_then(|dir| Utf8PathBuf::from_path_buf(dir).ok());
-    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).to_owned()
-}
-
 /// The identity of a test in a binary.
 pub fn id(binary: &TestBinary, name: String) -> TestId {
     TestId { package: binary.package.clone(), target: binary.target.clone(), name }
@@ -317,14 +313,15 @@ impl<'a> Discovered<'a> {
             let filters: Vec<String> = args.filters.iter().map(|filter| format!("`{filter}`")).collect();
             let filters = if filters.is_empty() { "the filters".to_owned() } else { filters.join(" or ") };
             return format!(
-                "no test selected: none of {} matches {filters}",
-                count(self.tests.len(), binaries.len())
+                "no test selected: none of {} in {} matches {filters}",
+                counted(self.tests.len() as u64, "test"),
+                counted(binaries.len() as u64, "binary")
             );
         }
         if plain > 0 && !args.all_tests {
             return format!(
-                "no test selected: none is marked #[schedcheck], but {plain} plain #[test]{} would be explored with --all-tests",
-                if plain == 1 { "" } else { "s" }
+                "no test selected: none is marked #[schedcheck], but {} would be explored with --all-tests",
+                counted(plain as u64, "plain #[test]")
             );
         }
         if ignored > 0 {
@@ -333,11 +330,4 @@ impl<'a> Discovered<'a> {
         }
         "no test selected: none that matches is ignored; leave out --ignored".to_owned()
     }
-}
-
-fn count(tests: usize, binaries: usize) -> String {
-    let plural = |number, one: &str, many: &str| {
-        if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
-    };
-    format!("{} in {}", plural(tests, "test", "tests"), plural(binaries, "binary", "binaries"))
 }

@@ -142,6 +142,9 @@ pub enum PredictionVerdict {
 pub struct Suspect {
     /// The path of the thread.
     pub thread: String,
+    /// What the thread is called; empty where no execution of the process that tells it had the thread.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
     pub op: String,
     pub site: Location,
 }

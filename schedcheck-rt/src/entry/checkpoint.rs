@@ -40,7 +40,7 @@ pub(super) struct Checkpoint {
     /// Settings that a search cannot change on its way.
     pub(super) options: String,
     /// It is the search of a part.
-    pub(super) part: Option<(usize, usize)>,
+    pub(super) part: Option<Part>,
     pub(super) names: Vec<u8>,
     pub(super) search: Vec<u8>,
     /// Parts of it are files of their own.
@@ -89,7 +89,7 @@ impl Checkpoint {
         body.block(share);
         let mut head =
             format!("{TITLE}\ntest {}\nprogram {}\noptions {}\n", self.test, self.program, self.options);
-        if let Some((index, count)) = self.part {
+        if let Some(Part { index, count }) = self.part {
             let _ = writeln!(head, "part {index}/{count}");
         }
         if self.spills {
@@ -130,10 +130,7 @@ impl Checkpoint {
                 "test" => checkpoint.test = value.to_owned(),
                 "program" => checkpoint.program = value.to_owned(),
                 "options" => checkpoint.options = value.to_owned(),
-                "part" => {
-                    let part = Part::parse(value)?;
-                    checkpoint.part = Some((part.index, part.count));
-                }
+                "part" => checkpoint.part = Some(Part::parse(value)?),
                 "checksum" => sum = u64::from_str_radix(value, 16).ok(),
                 _ => {}
             }
@@ -253,7 +250,7 @@ mod tests {
             test: "a::b".to_owned(),
             program: "00ff".to_owned(),
             options: "bound=none races=on".to_owned(),
-            part: Some((2, 4)),
+            part: Some(Part { index: 2, count: 4 }),
             spills: false,
             names: vec![1, 2, 3],
             search: vec![10, 10, 0],

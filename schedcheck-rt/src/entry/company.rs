@@ -120,8 +120,7 @@ impl Company {
         checkpoint.check(&self.test, settings)?;
         let mut search = load(execution, options, &checkpoint)?;
         self.went_on = true;
-        let noted = checkpoint.part.map(|(index, count)| Part { index, count });
-        if let Some(part) = noted.or(self.wanted_part) {
+        if let Some(part) = checkpoint.part.or(self.wanted_part) {
             let done = checkpoint.done.take();
             self.take_part(part, checkpoint, execution, &mut search);
             if let Some((names, share)) = done {
@@ -140,8 +139,14 @@ impl Company {
         let share = search.deal(part.count).swap_remove(part.index - 1);
         search.become_share(share);
         self.known = Some(execution.known());
-        whole.part = Some((part.index, part.count));
+        whole.part = Some(part);
         self.part = Some((part, whole));
+    }
+
+    /// Whether this process does a part of a search, or will when it was dealt out. Until then all that do one must do
+    /// the same, so the clock has no say in it: nobody is hired, and nothing goes to the disk.
+    fn does_a_part(&self) -> bool {
+        self.part.is_some() || self.wanted_part.is_some()
     }
 
     /// Whether this process has seen the whole search, from its first execution on.
@@ -285,7 +290,7 @@ impl Run<'_> {
         if now - self.company.written >= self.company.pause {
             self.write_checkpoint();
         }
-        if now - self.started >= ALONE && self.company.can_share && self.company.part.is_none() {
+        if now - self.started >= ALONE && self.company.can_share && !self.company.does_a_part() {
             if now - self.company.asked >= Duration::from_millis(100) {
                 self.company.asked = now;
                 self.company.ask();
@@ -455,7 +460,7 @@ impl Run<'_> {
 
     /// Puts a part of the search on the disk if it takes more memory than it may.
     fn save_memory(&mut self) {
-        let Some(limit) = self.company.max_memory.filter(|_| self.company.part.is_none()) else { return };
+        let Some(limit) = self.company.max_memory.filter(|_| !self.company.does_a_part()) else { return };
         let (spare, classes) = self.search.memory();
         if classes > limit / 2 {
             self.search.forget_classes();

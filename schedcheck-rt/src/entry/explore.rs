@@ -94,14 +94,12 @@ impl Scenario {
 
     /// What it adds to a statement about all schedules.
     fn restriction(&self) -> String {
-        match (self.met + self.discarded, self.discarded) {
-            (0, _) => String::new(),
+        match (self.met, self.discarded) {
+            (0, 0) => String::new(),
             (_, 0) => " that the scenario allows".to_owned(),
-            (discarded, _) if self.met == 0 => {
-                format!(
-                    " that the scenario allows, of which this run has seen none beside {discarded} that could not meet it"
-                )
-            }
+            (0, discarded) => format!(
+                " that the scenario allows, of which this run has seen none beside {discarded} that could not meet it"
+            ),
             (_, discarded) => format!(" that the scenario allows, beside {discarded} that could not meet it"),
         }
     }
@@ -120,18 +118,12 @@ impl<'a> Run<'a> {
         crash::watch(unsafe {
             std::mem::transmute::<*mut LastWords<'a>, *mut LastWords<'static>>(&mut *words)
         });
-        let mut options = settings.options();
-        if !settings.names.is_empty() {
-            options.places = Some(execution.look_for(settings.names.clone()));
-            options.scoped = execution.restricts_preemptions();
-            let places = options.places.clone();
-            let route = settings.wanted.zip(places).map(|(wanted, places)| Route::new(wanted, places));
-            options.route = route.map(RefCell::new).map(Rc::new);
-        }
-        options.scoped |= settings.cooperative;
+        let mut options = settings.options_with_places(&mut execution);
+        let route = settings.wanted.zip(options.places.clone());
+        let route = route.map(|(wanted, places)| Rc::new(RefCell::new(Route::new(wanted, places))));
+        options.route.clone_from(&route);
         crash::end_in_order();
         execution.take_over_process();
-        let route = options.route.clone();
         let mut company = Company::new(settings, request, &options);
         let search = company.begin(&mut execution, options, settings)?;
         Ok(Run {
@@ -309,7 +301,7 @@ impl<'a> Run<'a> {
                 .map_or_else(String::new, |(site, _)| format!("{}:{}", site.file(), site.line())),
         });
         let names: Vec<String> = names.collect();
-        let dives = format!("{} directed schedule{}", dived.dives, if dived.dives == 1 { "" } else { "s" });
+        let dives = counted(dived.dives, "directed schedule");
         let arrived = dived.arrived;
         if let Wanted::Meeting(_) = route.wanted() {
             let places = names.join(" & ");
@@ -460,6 +452,17 @@ impl Settings {
             level_every: if self.levels { LEVEL_EVERY } else { 0 },
             ..Options::default()
         }
+    }
+
+    /// The same, where `execution` looks for the places that were named.
+    pub(super) fn options_with_places(&self, execution: &mut Execution) -> Options {
+        let mut options = self.options();
+        if !self.names.is_empty() {
+            options.places = Some(execution.look_for(self.names.clone()));
+            options.scoped = execution.restricts_preemptions();
+        }
+        options.scoped |= self.cooperative;
+        options
     }
 
     /// What a pass means, in a sentence.

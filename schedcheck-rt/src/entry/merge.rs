@@ -1,6 +1,6 @@
 //! Joins what parts of a search have done.
 
-use super::checkpoint::{Checkpoint, Refusal};
+use super::checkpoint::{Checkpoint, Part, Refusal};
 use super::company::load;
 use super::names;
 use super::settings::Settings;
@@ -19,12 +19,7 @@ pub(super) fn merge(
     channel: &Channel,
 ) -> Result<(), Box<dyn Error>> {
     let mut execution = Box::new(settings.execution(test));
-    let mut options = settings.options();
-    if !settings.names.is_empty() {
-        options.places = Some(execution.look_for(settings.names.clone()));
-        options.scoped = execution.restricts_preemptions();
-    }
-    options.scoped |= settings.cooperative;
+    let options = settings.options_with_places(&mut execution);
     let parts: Vec<Checkpoint> =
         request.parts.iter().map(|path| Checkpoint::read(path)).collect::<Result<_, _>>()?;
     let (first, out) = match (parts.first(), &request.checkpoint) {
@@ -32,7 +27,7 @@ pub(super) fn merge(
         _ => return Err(BadRequest::new("a merge needs parts and a place for the whole".to_owned()).into()),
     };
     first.check(&request.test, settings)?;
-    let Some((_, count)) = first.part else {
+    let Some(Part { count, .. }) = first.part else {
         return Err(BadRequest::new(format!("{} is not a part of a search", request.parts[0])).into());
     };
     let mut search = load(&mut execution, options, first)?;
@@ -41,8 +36,8 @@ pub(super) fn merge(
     for (part, path) in parts.iter().zip(&request.parts) {
         let same =
             (&part.names, &part.search, &part.program) == (&first.names, &first.search, &first.program);
-        let index = part.part.filter(|(_, parts)| same && *parts == count).map(|(index, _)| index);
-        let Some(index) = index else {
+        let own = part.part.filter(|part| same && part.count == count);
+        let Some(Part { index, .. }) = own else {
             return Err(BadRequest::new(format!("{path} is a part of another search")).into());
         };
         let Some(at) = missing.iter().position(|missing| *missing == index) else {

@@ -53,26 +53,28 @@ impl Figures {
     }
 }
 
+/// The event of an exploration that has no schedule to show, only a place at most.
+fn without_schedule(figures: &Figures, outcome: &str, message: &str, location: &str) -> Object {
+    let event = Object::new().text("event", "finished").text("outcome", outcome).text("message", message);
+    figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", location)
+}
+
 /// The event of an exploration without a finding.
 pub(super) fn passed(figures: &Figures) -> Object {
-    let event = Object::new().text("event", "finished").text("outcome", "passed").text("message", "");
-    figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", "null")
+    without_schedule(figures, "passed", "", "null")
 }
 
 /// The event of an exploration that was to find something and did not.
 pub(super) fn unexpected_pass(figures: &Figures, expected: &str) -> Object {
     let message = format!("expected to find a {expected}, but every schedule passed");
-    let event = Object::new().text("event", "finished").text("outcome", "panic").text("message", &message);
-    figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", "null")
+    without_schedule(figures, "panic", &message, "null")
 }
 
 /// The event of an exploration in which no execution met its scenario.
 pub(super) fn unmet_scenario(figures: &Figures, unmet: &Unmet) -> Object {
     let message =
         format!("no execution meets the scenario: `{}` cannot be met: {}", unmet.statement, unmet.reason);
-    let event = Object::new().text("event", "finished").text("outcome", "panic").text("message", &message);
-    let place = site(Some(&place(unmet.site)));
-    figures.write(event).number("preemptions", 0).number("steps", 0).raw("location", &place)
+    without_schedule(figures, "panic", &message, &site(Some(&place(unmet.site))))
 }
 
 /// The event of an execution that is reported. Its trace is the one `execution` still holds.
@@ -118,6 +120,7 @@ pub(super) fn prediction(execution: &Execution, hunted: &Hunted, verdict: &str) 
         let (at, kind) = execution.place(point.site)?;
         let object = Object::new()
             .text("thread", &execution.path_of(point.thread))
+            .text("name", execution.name_of(point.thread).unwrap_or_default())
             .text("op", kind.name())
             .raw("site", &site(Some(&place(at))));
         Some(object.finish())

@@ -13,7 +13,7 @@ const STRIDE: usize = 2 * BYTES;
 /// Room for one thread: std's default for spawned threads.
 pub(super) const BYTES: usize = 2 << 20;
 /// Below the stack, not accessible.
-const GUARD: usize = 0x1000;
+pub(super) const GUARD: usize = 0x1000;
 
 /// A mapping with a guard page at its lower end.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! One execution: runs a plan to its end under full control.
 //!
-//! Facades call [`perform`] and its relatives; they see an execution only while one is going on
+//! Facades call [`Active::perform`] and its relatives; they see an execution only while one is going on
 //! ([`active`]), and behave as plain std otherwise.
 
 mod addresses;

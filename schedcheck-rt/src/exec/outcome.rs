@@ -99,6 +99,12 @@ pub fn place(site: Site) -> (String, u32, u32) {
     (site.file().to_owned(), site.line(), site.column())
 }
 
+/// A path from its package on if that comes from cargo's registry: the same on every machine.
+pub(super) fn of_package(file: &str) -> &str {
+    let registry = file.split_once("/registry/src/").and_then(|(_, below)| below.split_once('/'));
+    registry.map_or(file, |(_, file)| file)
+}
+
 impl Outcome {
     /// The contract's word for it.
     pub fn word(&self) -> &'static str {
@@ -118,5 +124,17 @@ impl Outcome {
     /// Whether it is a finding.
     pub fn is_failure(&self) -> bool {
         !matches!(self, Outcome::Passed | Outcome::Abandoned | Outcome::Diverged(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_of_the_registry_have_the_same_path_everywhere() {
+        let file = "/home/me/.cargo/registry/src/index.crates.io-1949/tokio-1.0.0/src/lib.rs";
+        assert_eq!(of_package(file), "tokio-1.0.0/src/lib.rs");
+        assert_eq!(of_package("/home/me/shop/src/lib.rs"), "/home/me/shop/src/lib.rs");
     }
 }

@@ -1,6 +1,7 @@
 //! What executions met that is not under control: the first of each kind, and where.
 
 use super::call_stack::calls_of_user;
+use super::outcome::of_package;
 use super::{Active, Execution};
 use std::backtrace::Backtrace;
 use std::cell::OnceCell;
@@ -75,12 +76,6 @@ impl Meeting {
     }
 }
 
-/// The path of a file in cargo's registry from its package on: the same on every machine.
-fn of_package(file: &str) -> &str {
-    let registry = file.split_once("/registry/src/").and_then(|(_, below)| below.split_once('/'));
-    registry.map_or(file, |(_, file)| file)
-}
-
 /// Everything of that sort in all executions so far.
 #[derive(Debug, Default)]
 pub(crate) struct Met {
@@ -144,17 +139,5 @@ impl Execution {
             0 => "",
             _ => ", as long as what is not controlled does the same in each",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn packages_of_the_registry_have_the_same_path_everywhere() {
-        let file = "/home/me/.cargo/registry/src/index.crates.io-1949/tokio-1.0.0/src/lib.rs";
-        assert_eq!(of_package(file), "tokio-1.0.0/src/lib.rs");
-        assert_eq!(of_package("/home/me/shop/src/lib.rs"), "/home/me/shop/src/lib.rs");
     }
 }

@@ -13,6 +13,7 @@
 //! name the cause: a word that the earlier thread had taken, another one gave up, and the later thread took.
 
 use super::controller::World;
+use super::outcome::of_package;
 use super::view::thread_name;
 use crate::model::{Kind, Site};
 use crate::races::{Order, Race, Side, Touch};
@@ -172,7 +173,5 @@ fn stolen_lock(
 
 /// A place, in a dependency by the name and version of that instead of a path on this machine.
 fn short(site: Site) -> String {
-    let text = site.to_string();
-    let in_registry = text.split_once("/registry/src/").and_then(|(_, rest)| rest.split_once('/'));
-    in_registry.map_or_else(|| text.clone(), |(_, rest)| rest.to_owned())
+    of_package(&site.to_string()).to_owned()
 }

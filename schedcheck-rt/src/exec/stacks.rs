@@ -1,6 +1,6 @@
 //! Stacks for model threads, kept from one execution to the next.
 
-use super::fixed_stack::FixedStack;
+use super::fixed_stack::{FixedStack, GUARD};
 use corosensei::stack::Stack;
 
 /// Stacks waiting for their thread, by the thread's number, so that a thread's addresses are the
@@ -30,7 +30,6 @@ impl StackPool {
 
     /// Whether `address` lies in the guard page below one of the stacks.
     pub(crate) fn guards(&self, address: usize) -> bool {
-        const GUARD: usize = 0x1000;
         self.limits.iter().any(|limit| (*limit..limit + GUARD).contains(&address))
     }
 

@@ -331,6 +331,18 @@ fn unlocked(op: &Op) -> Applied {
     applied
 }
 
+/// The state of an object whose kind the operation tells.
+macro_rules! states_by_kind {
+    ($( $name:ident: $state:ident($type:ty), $noun:literal; )*) => { $(
+        fn $name(&mut self, object: ObjectId) -> &mut $type {
+            match &mut self.states[object.0 as usize] {
+                State::$state(state) => state,
+                other => unreachable!(concat!("{:?} is {:?}, not ", $noun), object, other),
+            }
+        }
+    )* };
+}
+
 /// All objects. Numbers persist between executions, states do not.
 #[derive(Debug, Default)]
 pub struct Objects {
@@ -396,67 +408,16 @@ impl Objects {
         &self.states[object.0 as usize]
     }
 
-    fn mutex(&mut self, object: ObjectId) -> &mut mutex::Mutex {
-        match &mut self.states[object.0 as usize] {
-            State::Mutex(mutex) => mutex,
-            other => unreachable!("{object:?} is {other:?}, not a mutex"),
-        }
-    }
-
-    fn condvar(&mut self, object: ObjectId) -> &mut condvar::Condvar {
-        match &mut self.states[object.0 as usize] {
-            State::Condvar(condvar) => condvar,
-            other => unreachable!("{object:?} is {other:?}, not a condvar"),
-        }
-    }
-
-    fn thread(&mut self, object: ObjectId) -> &mut park::Thread {
-        match &mut self.states[object.0 as usize] {
-            State::Thread(thread) => thread,
-            other => unreachable!("{object:?} is {other:?}, not a thread"),
-        }
-    }
-
-    fn token(&mut self, object: ObjectId) -> &mut park::Token {
-        match &mut self.states[object.0 as usize] {
-            State::Token(token) => token,
-            other => unreachable!("{object:?} is {other:?}, not a park token"),
-        }
-    }
-
-    fn rwlock(&mut self, object: ObjectId) -> &mut rwlock::RwLock {
-        match &mut self.states[object.0 as usize] {
-            State::RwLock(rwlock) => rwlock,
-            other => unreachable!("{object:?} is {other:?}, not a reader-writer lock"),
-        }
-    }
-
-    fn once(&mut self, object: ObjectId) -> &mut once::Once {
-        match &mut self.states[object.0 as usize] {
-            State::Once(once) => once,
-            other => unreachable!("{object:?} is {other:?}, not a one-time initialisation"),
-        }
-    }
-
-    fn barrier(&mut self, object: ObjectId) -> &mut barrier::Barrier {
-        match &mut self.states[object.0 as usize] {
-            State::Barrier(barrier) => barrier,
-            other => unreachable!("{object:?} is {other:?}, not a barrier"),
-        }
-    }
-
-    fn channel(&mut self, object: ObjectId) -> &mut channel::Channel {
-        match &mut self.states[object.0 as usize] {
-            State::Channel(channel) => channel,
-            other => unreachable!("{object:?} is {other:?}, not a channel"),
-        }
-    }
-
-    fn baton(&mut self, object: ObjectId) -> &mut baton::Baton {
-        match &mut self.states[object.0 as usize] {
-            State::Baton(baton) => baton,
-            other => unreachable!("{object:?} is {other:?}, not the right to run"),
-        }
+    states_by_kind! {
+        mutex: Mutex(mutex::Mutex), "a mutex";
+        condvar: Condvar(condvar::Condvar), "a condvar";
+        thread: Thread(park::Thread), "a thread";
+        token: Token(park::Token), "a park token";
+        rwlock: RwLock(rwlock::RwLock), "a reader-writer lock";
+        once: Once(once::Once), "a one-time initialisation";
+        barrier: Barrier(barrier::Barrier), "a barrier";
+        channel: Channel(channel::Channel), "a channel";
+        baton: Baton(baton::Baton), "the right to run";
     }
 
     /// Another sender of the channel `head` exists.

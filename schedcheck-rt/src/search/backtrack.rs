@@ -74,13 +74,7 @@ impl Backtrack {
         let mut races = std::mem::take(&mut self.races);
         races.find(trace, &mut self.history, 0);
         for reversal in races.found() {
-            let source = Source {
-                trace,
-                history: &self.history,
-                path: &self.path,
-                budget: options.budget,
-                spinners: &[],
-            };
+            let source = Source::new(options, trace, &self.history, &self.path);
             self.wanted.clear();
             self.inserter.initials(source, reversal, &mut self.wanted);
             let as_classic = options.reduction == Reduction::Classic;
@@ -123,8 +117,7 @@ impl Backtrack {
 
     fn add(&mut self, options: &mut Options, trace: &Trace, reversal: &Reversal, choice: Choice) {
         let step = reversal.at;
-        let source =
-            Source { trace, history: &self.history, path: &self.path, budget: options.budget, spinners: &[] };
+        let source = Source::new(options, trace, &self.history, &self.path);
         let point = Point::at(&self.tree, source, step);
         let pending = self.recorder.pending(step);
         let pending = if pending.is_empty() { &trace.pending } else { pending };

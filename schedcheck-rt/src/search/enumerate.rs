@@ -207,8 +207,7 @@ impl Enumerate {
         }
         let next = pending.iter().find(|pending| pending.thread == choice.thread);
         let accesses = next.map_or([Access::NONE; 2], |pending| pending.accesses);
-        let (path, history) = (&self.path, &self.history);
-        let source = Source { trace, history, path, budget: options.budget, spinners: &[] };
+        let source = Source::new(options, trace, &self.history, &self.path);
         let point = Point::at(&self.tree, source, step);
         let edge = Edge::new(choice, &accesses);
         let line = self.tree.twig((point.line, step), point.own, edge, preemptions);

@@ -308,13 +308,7 @@ impl Optimal {
         if trace.end != End::Passed || options.sample.is_some() {
             return true;
         }
-        let source = Source {
-            trace,
-            history: &self.history,
-            path: &[ROOT],
-            budget: options.budget,
-            spinners: &self.spinners,
-        };
+        let source = Source::new(options, trace, &self.history, &[ROOT]).among(&self.spinners);
         let Some(adopted) = self.inserter.adopt(&mut self.tree, source, &mut self.order) else {
             return false;
         };
@@ -370,13 +364,7 @@ impl Optimal {
             if self.races.is_settled(at) || reversal.at >= until {
                 continue;
             }
-            let source = Source {
-                trace,
-                history: &self.history,
-                path: &self.path,
-                budget: options.budget,
-                spinners: &self.spinners,
-            };
+            let source = Source::new(options, trace, &self.history, &self.path).among(&self.spinners);
             let before = self.preemptions[reversal.at as usize];
             let branch = match self.inserter.reverse(&mut self.tree, source, &reversal, before) {
                 Insertion::New(branch) => branch,

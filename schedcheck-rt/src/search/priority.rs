@@ -28,6 +28,22 @@ pub struct Candidate<'a> {
 }
 
 /// A priority function of one's own.
+///
+/// ```
+/// use schedcheck_rt::search::priority::{Candidate, Prioritize, Priority};
+///
+/// /// What departs at even steps comes first.
+/// struct Even;
+///
+/// impl Prioritize for Even {
+///     fn rank(&mut self, candidate: &Candidate<'_>) -> i32 {
+///         i32::from(candidate.step % 2 == 1)
+///     }
+/// }
+///
+/// let list = vec![Priority::Custom(Box::new(Even)), Priority::Preemptions];
+/// assert_eq!(format!("{list:?}"), "[custom, pb]");
+/// ```
 pub trait Prioritize {
     /// Smaller runs first.
     fn rank(&mut self, candidate: &Candidate<'_>) -> i32;
@@ -208,6 +224,7 @@ fn involved(candidate: &Candidate<'_>, matches: impl Fn(&Event) -> bool) -> i32 
 
 #[cfg(test)]
 mod tests {
+    use super::super::step::{Alt, ThreadId};
     use super::*;
 
     #[test]
@@ -227,6 +244,30 @@ mod tests {
         assert_eq!(first("rand", 7), first("rand:7", 0));
         assert_eq!(first("rand:7", 3), first("rand:7", 0));
         assert_ne!(first("rand", 7), first("rand", 0));
+    }
+
+    #[test]
+    fn a_function_of_ones_own_has_its_place_in_the_list() {
+        struct Late;
+        impl Prioritize for Late {
+            fn rank(&mut self, candidate: &Candidate<'_>) -> i32 {
+                -(candidate.step as i32)
+            }
+        }
+        let mut options = Options {
+            priority: vec![Priority::Custom(Box::new(Late)), Priority::Preemptions],
+            ..Options::default()
+        };
+        let trace = Trace::default();
+        let choice = Choice { thread: ThreadId(0), alt: Alt::DEFAULT };
+        let mut rank_of = |step, preemptions| {
+            let (redundant, conservative, asleep) = (false, false, false);
+            let candidate =
+                Candidate { trace: &trace, step, choice, preemptions, redundant, conservative, asleep };
+            rank(&mut options, &candidate)
+        };
+        assert!(rank_of(7, 3) < rank_of(2, 0), "it comes first");
+        assert!(rank_of(7, 0) < rank_of(7, 3), "then the others");
     }
 
     #[test]

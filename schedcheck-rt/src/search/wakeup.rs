@@ -40,6 +40,7 @@
 
 use super::dependence::{blocks, dependent};
 use super::history::History;
+use super::options::Options;
 use super::quick::{branch_at_once, covered_at_once};
 use super::races::Reversal;
 use super::sequence::precedes;
@@ -61,7 +62,22 @@ pub(super) struct Source<'a> {
     pub(super) spinners: &'a [(ThreadId, ObjectId)],
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// The execution of the line at the end of `path`, of a program in which nobody waits in a loop.
+    pub(super) fn new(
+        options: &Options,
+        trace: &'a Trace,
+        history: &'a History,
+        path: &'a [LineId],
+    ) -> Source<'a> {
+        Source { trace, history, path, budget: options.budget, spinners: &[] }
+    }
+
+    /// The same where these threads wait in loops.
+    pub(super) fn among(self, spinners: &'a [(ThreadId, ObjectId)]) -> Source<'a> {
+        Source { spinners, ..self }
+    }
+
     /// Whether `edge` may be an idle round that the model refuses to execute.
     fn may_stop(&self, edge: &Edge) -> bool {
         let mut same = self.spinners.iter().filter(|(thread, _)| *thread == edge.thread);

@@ -178,7 +178,8 @@ impl Reader {
 
     /// As it looks on every machine.
     fn normalise(&self, printed: &str) -> String {
-        let own = |line: &&str| !CARGO.iter().any(|verb| line.trim_start().starts_with(verb));
+        let of_cargo = |line: &str| CARGO.iter().any(|verb| line.trim_start().starts_with(verb));
+        let own = |line: &&str| !of_cargo(line) && !is_sign_of_life(line);
         let mut text = String::new();
         for line in printed.lines().filter(own) {
             let line = without_open(&without_times(line))
@@ -216,6 +217,12 @@ fn without_times(line: &str) -> String {
     result + rest
 }
 
+/// Whether a line tells how far a run is, which it does only where the machine is so busy that one might wonder.
+fn is_sign_of_life(line: &str) -> bool {
+    let counted = line.trim_start().strip_prefix("Exploring ").and_then(|rest| rest.split(' ').next());
+    counted.is_some_and(|counted| counted.contains('/'))
+}
+
 /// How many schedules are open is known only of searches that run long enough to tell of their progress.
 fn without_open(line: &str) -> String {
     let Some((before, after)) = line.split_once(" open]") else { return line.to_owned() };
@@ -240,6 +247,8 @@ fn times_are_taken_out_and_elisions_match() {
     );
     assert_eq!(without_open("[  0.0s,  5 schedules, 12 open] a"), "[  0.0s,  5 schedules, not complete] a");
     assert_eq!(without_times("done in 0.25s."), "done in 0.0s.");
+    assert!(is_sign_of_life("   Exploring 1/2 tests  hands_over  0 schedules, 0 open"));
+    assert!(!is_sign_of_life("   Exploring 2 tests in 1 binary (20s each)"));
     assert_eq!(without_times("version 0.1.0, 20s"), "version 0.1.0, 20s");
     assert!(matches(&["a", ELISION, "c"], &["a", "b", "b", "c"]));
     assert!(matches(&["a", ELISION], &["a"]));

@@ -12,11 +12,21 @@ fn without_a_manifest_cargo_says_so() {
 
 #[test]
 fn a_crate_that_does_not_compile_shows_cargos_error_alone() {
-    let output = Project::copy_of("broken").schedcheck(&[]).run().expect_code(101);
-    assert!(output.stderr.contains("error[E0308]: mismatched types"), "{}", output.stderr);
+    let output = Project::copy_of("does_not_compile").schedcheck(&[]).run().expect_code(101);
+    for part in ["error[E0308]: mismatched types", "found for reference `&std::sync::Mutex<u32>`"] {
+        assert!(output.stderr.contains(part), "{part} is not in:\n{}", output.stderr);
+    }
+    assert!(!output.stderr.contains("schedcheck_"), "types have the names of std: {}", output.stderr);
     let last = output.stderr.lines().last().unwrap_or_default();
-    assert!(last.starts_with("error: could not compile `broken`") || last.contains("build failed"), "{last}");
+    let is_cargos = last.starts_with("error: could not compile `does_not_compile`");
+    assert!(is_cargos || last.contains("build failed"), "{last}");
     assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn a_crate_without_tests_has_none_to_select() {
+    let output = Project::copy_of("no_tests").schedcheck(&["--all-tests"]).run().expect_code(4);
+    assert!(output.stderr.contains("no test selected: there are no tests"), "{}", output.stderr);
 }
 
 #[test]

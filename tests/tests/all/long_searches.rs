@@ -58,7 +58,8 @@ fn a_failure_is_found_whoever_meets_it() {
 fn a_search_goes_on_where_it_was_stopped() {
     let project = Project::copy_of("long");
     for test in ["tests::adds_a_little", "tests::starts_threads_now_and_then"] {
-        let whole = verdict(&project, test, &[], 0);
+        // By one process: two may execute the same at the same time.
+        let whole = verdict(&project, test, &["-j1"], 0);
         // Stopped by a budget, again and again.
         let mut more = vec!["--max-executions", "1500"];
         for round in 0.. {
@@ -139,6 +140,18 @@ fn a_state_of_another_program_or_with_other_options_is_refused() {
     project.write("src/lib.rs", project.read("src/lib.rs").replace("2 - 1, Ordering", "3, Ordering"));
     let refused = run(&["--resume"]).expect_code(96);
     assert!(refused.stderr.contains("of another build of this test"), "{}", refused.stderr);
+}
+
+#[test]
+fn parts_of_a_slow_search_begin_alike() {
+    let project = Project::copy_of("long");
+    for part in ["1/2", "2/2"] {
+        let args =
+            ["--all-tests", "--exact", "tests::adds_slowly", "-j", "2", "--races", "off", "--shard", part];
+        project.schedcheck(&args).run().expect_code(0);
+    }
+    let merged = project.schedcheck(&["merge", "--races", "off"]).run().expect_code(0);
+    assert!(merged.stderr.contains("2 of 2 parts, 90 executions, 90 traces, complete"), "{}", merged.stderr);
 }
 
 #[test]

@@ -81,8 +81,8 @@ fn predictions_can_be_listed_and_switched_off() {
     let text = GUIDED.schedcheck(&["predict", "--all-tests", "reorder_10"]).run().expect_code(0).own_stderr();
     for part in [
         "predicted: another thread may see one of two changes without the other (not hunted)",
-        "store at src/reorder.rs:18:16",
-        "load at src/reorder.rs:25:24",
+        "`thread-1`: store at src/reorder.rs:18:16",
+        ": load at src/reorder.rs:25:24",
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }

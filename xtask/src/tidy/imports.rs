@@ -1,9 +1,10 @@
 //! Import directions between the folders of the runtime.
 //!
 //! ```text
-//! facade → exec → races → model → search::step        entry → {search, exec, wire}        wire → std only
+//! {api, scenario} → facade → exec → races → model → search::step    entry → {search, exec, model, wire}    wire → std only
 //! ```
-//! An arrow also permits what lies further along it. `search` imports none of the others, and from `std`
+//! An arrow also permits what lies further along it. `intercept` stands beside `exec`: what a program calls leads from the
+//! first to the second, and the second needs the real functions. `search` imports none of the others, and from `std`
 //! nothing that could make two searches differ: it is a pure function. Its file of tests may measure time.
 //!
 //! The check reads tokens, not items, so that paths inside macros count too.
@@ -18,8 +19,11 @@ const ROOT: &str = "schedcheck-rt/src/";
 
 /// Each folder or file below the root with the modules that it may import besides its own.
 const LAYERS: &[(&str, &[&str])] = &[
+    ("api", &["facade", "exec", "model", "search::step"]),
+    ("scenario", &["facade", "exec", "model", "search::step"]),
     ("facade", &["exec", "races", "model", "search::step"]),
-    ("exec", &["races", "model", "search::step"]),
+    ("intercept", &["exec", "races", "model", "search::step"]),
+    ("exec", &["intercept", "races", "model", "search::step"]),
     ("races", &["model", "search::step"]),
     ("model", &["search::step"]),
     ("entry", &["search", "exec", "model", "wire"]),
@@ -139,6 +143,8 @@ mod tests {
         assert_forbidden("search/mod.rs", "use crate::model;", 1, "model");
         assert_forbidden("model/mod.rs", "use crate::exec::Active;", 1, "exec::Active");
         assert_forbidden("exec/run.rs", "use crate::facade::sync;", 1, "facade::sync");
+        assert_forbidden("intercept/clock.rs", "use crate::facade::hint;", 1, "facade::hint");
+        assert_forbidden("facade/thread/mod.rs", "use crate::scenario::check;", 1, "scenario::check");
         assert_forbidden("exec/run.rs", "use crate::search::expand;", 1, "search::expand");
         assert_forbidden("facade/hint.rs", "use crate::entry::explore;", 1, "entry::explore");
         assert_forbidden("entry.rs", "use crate::facade::sync;", 1, "facade::sync");

@@ -83,7 +83,7 @@ pub fn test(result: &TestResult, samples: &[Sample]) -> Value {
     let mut notes: Vec<&str> = form.notes.iter().map(|(_, note)| note.as_str()).collect();
     notes.extend(finished.uncontrolled.iter().map(String::as_str));
     let mut value = json!({
-        "id": format!("{}::{}", result.id.package, result.id.target),
+        "id": result.id.binary(),
         "name": result.id.name,
         "outcome": finished.outcome.name(),
         "title": form.title,

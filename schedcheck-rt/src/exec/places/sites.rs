@@ -1,10 +1,13 @@
-//! Numbers for places, while the search predicts: an operation at a source location.
+//! Numbers for places, while the search predicts: an operation at a source location. What threads are called is noted
+//! with them, for whoever reads a prediction.
 //!
 //! Cheaper than [`super::PlaceTable`], which also looks at the stack, and used for a few executions only.
 
 use super::super::controller::World;
 use super::super::run::Execution;
+use super::super::view::thread_name;
 use crate::model::{Kind, Op, Site};
+use crate::search::step::ThreadId;
 use rustc_hash::FxHashMap;
 
 /// All places that were numbered, from 1 on.
@@ -14,6 +17,8 @@ pub(crate) struct SiteTable {
     pub(crate) on: bool,
     numbers: FxHashMap<(usize, u8), u32>,
     places: Vec<(Site, Kind)>,
+    /// What each thread was called in the first of these executions that had it.
+    threads: FxHashMap<ThreadId, String>,
 }
 
 impl SiteTable {
@@ -40,7 +45,17 @@ impl World {
 
     /// Numbers the places of a finished execution.
     pub(crate) fn number_places(&mut self) {
-        if !self.sites.on || self.places.is_some() {
+        if !self.sites.on {
+            return;
+        }
+        for slot in 0..self.threads.len() {
+            let id = self.threads[slot].id;
+            if !self.sites.threads.contains_key(&id) {
+                let name = thread_name(self, slot);
+                self.sites.threads.insert(id, name);
+            }
+        }
+        if self.places.is_some() {
             return;
         }
         for (event, note) in self.trace.events.iter_mut().zip(&self.notes) {
@@ -53,6 +68,11 @@ impl Execution {
     /// Whether the next executions are to number their places.
     pub fn number_places(&mut self, on: bool) {
         self.world_mut().sites.on = on;
+    }
+
+    /// What a thread of executions that numbered their places is called; nothing if none of this process had it.
+    pub(crate) fn name_of(&self, thread: ThreadId) -> Option<&str> {
+        self.world().sites.threads.get(&thread).map(String::as_str)
     }
 
     /// Where the place with this number is, and what is done there.

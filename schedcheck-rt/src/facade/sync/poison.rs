@@ -2,6 +2,7 @@
 
 use crate::exec::active;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{TryLockError, TryLockResult};
 
 const CLEAN: u32 = 0;
 const POISONED_OUTSIDE: u32 = u32::MAX;
@@ -33,5 +34,14 @@ impl Poison {
     #[inline(never)]
     pub(super) fn clear(&self) {
         self.0.store(CLEAN, Ordering::Relaxed);
+    }
+}
+
+/// The guard of a real lock that was free. Its own poison flag means nothing: [`Poison`] is the one that counts.
+pub(super) fn if_free<G>(locked: TryLockResult<G>) -> Option<G> {
+    match locked {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }

@@ -1,7 +1,7 @@
 //! The lock inside a [`Mutex`](super::Mutex), without its data: everything that is not generic.
 
 use super::held::Held;
-use super::poison::Poison;
+use super::poison::{Poison, if_free};
 use crate::exec::{Active, ObjectTag, active};
 use crate::model::{Kind, ObjectKind, Op, Site};
 use crate::search::step::ObjectId;
@@ -53,11 +53,7 @@ impl RawMutex {
                 }
                 None
             }
-            None => match self.real.try_lock() {
-                Ok(guard) => Some(guard),
-                Err(std::sync::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-                Err(std::sync::TryLockError::WouldBlock) => return None,
-            },
+            None => Some(if_free(self.real.try_lock())?),
         };
         Some(RawGuard { raw: self, held: Held::new(real, site) })
     }

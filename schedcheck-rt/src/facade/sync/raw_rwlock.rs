@@ -1,11 +1,11 @@
 //! The lock inside a [`RwLock`](super::RwLock), without its data: everything that is not generic.
 
 use super::held::Held;
-use super::poison::Poison;
+use super::poison::{Poison, if_free};
 use crate::exec::{Active, ObjectTag, active};
 use crate::model::{HAS_OFFERS, IN_LINE, Kind, NESTED_IN_LINE, ObjectKind, Op, Site, WOULD_BLOCK};
 use crate::search::step::ObjectId;
-use std::sync::{PoisonError, TryLockError};
+use std::sync::PoisonError;
 
 /// A lock and its poison flag. Inside an exploration the lock is the model's; outside it is std's.
 pub(super) struct RawRwLock {
@@ -64,11 +64,7 @@ impl RawRwLock {
                 }
                 None
             }
-            None => match self.real.try_read() {
-                Ok(guard) => Some(guard),
-                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => return None,
-            },
+            None => Some(if_free(self.real.try_read())?),
         };
         Some(RawReadGuard { raw: self, held: Held::new(real, site) })
     }
@@ -97,11 +93,7 @@ impl RawRwLock {
                 }
                 None
             }
-            None => match self.real.try_write() {
-                Ok(guard) => Some(guard),
-                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-                Err(TryLockError::WouldBlock) => return None,
-            },
+            None => Some(if_free(self.real.try_write())?),
         };
         Some(RawWriteGuard { raw: self, held: Held::new(real, site) })
     }

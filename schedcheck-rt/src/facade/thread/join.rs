@@ -1,4 +1,4 @@
-//! `JoinHandle`, and what it shares with scoped handles.
+//! `JoinHandle`, and what it shares with scoped handles: everything but std's handle inside.
 
 use super::handle::Thread;
 use crate::exec::active;
@@ -45,13 +45,53 @@ fn has_ended(slot: usize, site: Site) -> bool {
     active.perform(Op::new(Kind::IsFinished, active.life_of(slot), site)).result == crate::model::FINISHED
 }
 
-/// The same as [`std::thread::JoinHandle`].
-pub struct JoinHandle<T>(pub(super) Joinable<T>);
-
-pub(super) enum Joinable<T> {
+/// A thread that can be waited for: of the execution, or of the system, where `H` is std's handle.
+pub(super) enum Joinable<T, H> {
     Controlled(Controlled<T>),
-    System(std::thread::JoinHandle<T>, Thread),
+    System(H, Thread),
 }
+
+/// What both of std's handles can do.
+pub(super) trait SystemHandle<T> {
+    fn join(self) -> std::thread::Result<T>;
+    fn is_finished(&self) -> bool;
+}
+
+impl<T> SystemHandle<T> for std::thread::JoinHandle<T> {
+    fn join(self) -> std::thread::Result<T> {
+        self.join()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_finished()
+    }
+}
+
+impl<T, H: SystemHandle<T>> Joinable<T, H> {
+    pub(super) fn thread(&self) -> &Thread {
+        match self {
+            Joinable::Controlled(controlled) => &controlled.thread,
+            Joinable::System(_, thread) => thread,
+        }
+    }
+
+    pub(super) fn join(self, site: Site) -> std::thread::Result<T> {
+        match self {
+            Joinable::Controlled(controlled) => controlled.join(site),
+            Joinable::System(handle, _) => handle.join(),
+        }
+    }
+
+    pub(super) fn is_finished(&self, site: Site) -> bool {
+        match self {
+            Joinable::Controlled(controlled) => controlled.is_finished(site),
+            Joinable::System(handle, _) => handle.is_finished(),
+        }
+    }
+}
+
+/// The same as [`std::thread::JoinHandle`].
+pub struct JoinHandle<T>(pub(super) Joinable<T, std::thread::JoinHandle<T>>);
 
 // SAFETY: as std's: the outcome was required to be `Send` when the thread was started.
 unsafe impl<T> Send for JoinHandle<T> {}
@@ -61,28 +101,19 @@ unsafe impl<T> Sync for JoinHandle<T> {}
 impl<T> JoinHandle<T> {
     /// The same as std's `thread`.
     pub fn thread(&self) -> &Thread {
-        match &self.0 {
-            Joinable::Controlled(controlled) => &controlled.thread,
-            Joinable::System(_, thread) => thread,
-        }
+        self.0.thread()
     }
 
     /// The same as std's `join`.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        match self.0 {
-            Joinable::Controlled(controlled) => controlled.join(Location::caller()),
-            Joinable::System(handle, _) => handle.join(),
-        }
+        self.0.join(Location::caller())
     }
 
     /// The same as std's `is_finished`.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        match &self.0 {
-            Joinable::Controlled(controlled) => controlled.is_finished(Location::caller()),
-            Joinable::System(handle, _) => handle.is_finished(),
-        }
+        self.0.is_finished(Location::caller())
     }
 }
 
@@ -96,7 +127,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
 impl<T> std::os::unix::thread::JoinHandleExt for JoinHandle<T> {
     fn as_pthread_t(&self) -> std::os::unix::thread::RawPthread {
         match &self.0 {
-            // All threads under control run on one thread of the system.
+            // A coroutine has no thread of the system of its own, and others are the engine's: that of the caller.
             // SAFETY: asks for the calling thread's own handle.
             Joinable::Controlled(_) => unsafe { libc::pthread_self() as std::os::unix::thread::RawPthread },
             Joinable::System(handle, _) => handle.as_pthread_t(),

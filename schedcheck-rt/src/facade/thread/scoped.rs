@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, spawn_controlled};
 use super::handle::Thread;
-use super::join::Controlled;
+use super::join::{Joinable, SystemHandle};
 use crate::exec::{IN_SCOPE, active};
 use crate::model::{Kind, Op, Site};
 use std::cell::UnsafeCell;
@@ -60,11 +60,16 @@ unsafe impl Sync for Scope<'_, '_> {}
 impl std::panic::RefUnwindSafe for Scope<'_, '_> {}
 
 /// The same as [`std::thread::ScopedJoinHandle`].
-pub struct ScopedJoinHandle<'scope, T>(Joinable<'scope, T>);
+pub struct ScopedJoinHandle<'scope, T>(Joinable<T, std::thread::ScopedJoinHandle<'scope, T>>);
 
-enum Joinable<'scope, T> {
-    Controlled(Controlled<T>),
-    System(std::thread::ScopedJoinHandle<'scope, T>, Thread),
+impl<T> SystemHandle<T> for std::thread::ScopedJoinHandle<'_, T> {
+    fn join(self) -> std::thread::Result<T> {
+        self.join()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_finished()
+    }
 }
 
 // SAFETY: as std's: joining hands the outcome over from the thread that made it.
@@ -173,28 +178,19 @@ fn await_scoped(slot: usize, site: Site) -> bool {
 impl<T> ScopedJoinHandle<'_, T> {
     /// The same as std's `thread`.
     pub fn thread(&self) -> &Thread {
-        match &self.0 {
-            Joinable::Controlled(controlled) => &controlled.thread,
-            Joinable::System(_, thread) => thread,
-        }
+        self.0.thread()
     }
 
     /// The same as std's `join`.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        match self.0 {
-            Joinable::Controlled(controlled) => controlled.join(Location::caller()),
-            Joinable::System(handle, _) => handle.join(),
-        }
+        self.0.join(Location::caller())
     }
 
     /// The same as std's `is_finished`.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        match &self.0 {
-            Joinable::Controlled(controlled) => controlled.is_finished(Location::caller()),
-            Joinable::System(handle, _) => handle.is_finished(),
-        }
+        self.0.is_finished(Location::caller())
     }
 }
 

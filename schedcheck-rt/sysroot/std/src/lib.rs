@@ -1,6 +1,6 @@
 //! std as the explored crates see it: the real one, with every name that synchronises threads
 //! replaced by its facade. An explicit name shadows one that comes through a glob.
-#![allow(ambiguous_glob_reexports)]
+#![allow(ambiguous_glob_reexports, reason = "what the compiler adds to the real one wins where nothing is named here")]
 
 extern crate std as real;
 
@@ -16,7 +16,7 @@ pub mod sync {
         Barrier, BarrierWaitResult, Condvar, LazyLock, Mutex, MutexGuard, Once, OnceLock, OnceState,
         RwLock, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult,
     };
-    #[allow(deprecated)]
+    #[allow(deprecated, reason = "still public in the real one")]
     pub use schedcheck_rt::facade::sync::ONCE_INIT;
 
     /// `std::sync::atomic`.
@@ -26,7 +26,7 @@ pub mod sync {
             AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
             AtomicU16, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence,
         };
-        #[allow(deprecated)]
+        #[allow(deprecated, reason = "still public in the real one")]
         pub use schedcheck_rt::facade::sync::atomic::{
             ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, spin_loop_hint,
         };
@@ -71,7 +71,7 @@ pub mod thread {
         AccessError, Builder, JoinHandle, LocalKey, Scope, ScopedJoinHandle, Thread, ThreadId, available_parallelism,
         current, panicking, park, park_timeout, scope, sleep, spawn, yield_now,
     };
-    #[allow(deprecated)]
+    #[allow(deprecated, reason = "still public in the real one")]
     pub use schedcheck_rt::facade::thread::{park_timeout_ms, sleep_ms};
 }
 
