@@ -58,8 +58,7 @@ fn a_failure_is_found_whoever_meets_it() {
 fn a_search_goes_on_where_it_was_stopped() {
     let project = Project::copy_of("long");
     for test in ["tests::adds_a_little", "tests::starts_threads_now_and_then"] {
-        // By one process: two may execute the same at the same time.
-        let whole = verdict(&project, test, &["-j1"], 0);
+        let whole = verdict(&project, test, &[], 0);
         // Stopped by a budget, again and again.
         let mut more = vec!["--max-executions", "1500"];
         for round in 0.. {
