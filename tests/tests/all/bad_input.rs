@@ -3,10 +3,7 @@ use schedcheck_tests::project::Project;
 
 /// A project with a deadlock, and the text of its replay file.
 fn deadlock() -> (Project, String) {
-    let project = Project::copy_of("unmodified");
-    let args = ["--all-tests", "opposite_order", "--message-format", "json"];
-    let verdicts = project.schedcheck(&args).run().expect_code(100).verdicts();
-    let file = verdicts["unmodified::lib tests::opposite_order"]["replay"].as_str().unwrap().to_owned();
+    let (project, file) = Project::with_a_deadlock();
     let text = project.read(&file);
     (project, text)
 }

@@ -29,21 +29,7 @@ fn only_one_folder_of_the_target_directory_is_ours() {
 }
 
 #[test]
-fn clean_removes_it_and_the_engine() {
-    let project = Project::copy_of("plain");
-    let cache = project.path.join("cache");
-    let call = |args: &[&str]| project.schedcheck(args).env("SCHEDCHECK_CACHE", &cache).run().expect_code(0);
-    let first = call(&["list", "--all-tests"]);
-    assert!(first.stderr.contains("Preparing the engine for rustc"), "{}", first.stderr);
-    call(&["clean"]);
-    assert!(!project.path.join("target/schedcheck").exists());
-    let engines: Vec<_> = cache.join("engines").read_dir_utf8().unwrap().flatten().collect();
-    assert!(engines.iter().all(|entry| entry.file_name() == "lock"), "{engines:?}");
-    call(&["clean"]);
-}
-
-#[test]
-fn commands_that_start_together_share_one_engine() {
+fn commands_that_start_together_share_one_engine_and_clean_removes_it() {
     let project = Project::copy_of("plain");
     let cache = project.path.join("cache");
     // What a killed build left behind.
@@ -57,15 +43,26 @@ fn commands_that_start_together_share_one_engine() {
             .spawn()
             .unwrap()
     };
-    let children = [start("one"), start("two"), start("three")];
+    let children = [start("target"), start("two"), start("three")];
+    let mut told = String::new();
     for child in children {
         let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
+        told.push_str(&stderr);
     }
+    assert!(told.contains("Preparing the engine for rustc"), "{told}");
     let mut names: Vec<_> =
         cache.join("engines").read_dir_utf8().unwrap().flatten().map(|e| e.into_path()).collect();
     names.retain(|path| path.is_dir());
     assert_eq!(names.len(), 1, "{names:?}");
+
+    let clean = || project.schedcheck(&["clean"]).env("SCHEDCHECK_CACHE", &cache).run().expect_code(0);
+    clean();
+    assert!(!project.path.join("target/schedcheck").exists());
+    let engines: Vec<_> = cache.join("engines").read_dir_utf8().unwrap().flatten().collect();
+    assert!(engines.iter().all(|entry| entry.file_name() == "lock"), "{engines:?}");
+    clean();
 }
 
 #[test]
