@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 /// Executions of an unbounded search for each one of the bounded search beside it.
 const LEVEL_EVERY: u32 = 49;
 
+/// Trees of more pending executions are not compared with others.
+const MOST_WALKED: usize = 1_000_000;
+
 /// Executions that are enough to predict from.
 const PREDICTS_FROM: u64 = 3;
 
@@ -241,8 +244,9 @@ impl<'a> Run<'a> {
     fn tell_progress(&mut self) {
         let mut stats = self.search.stats();
         stats.executions += self.company.executions_under_way();
-        // Walking the whole tree costs more than the rest.
-        let step_nodes = self.told_count.is_multiple_of(8).then(|| self.search.step_nodes() as u64);
+        // Walking the whole tree costs more than the rest, and a tenth of the search if it is large.
+        let walk = self.told_count.is_multiple_of(8) && stats.pending < MOST_WALKED;
+        let step_nodes = walk.then(|| self.search.step_nodes() as u64);
         self.told_count += 1;
         let event = Object::new()
             .text("event", "progress")

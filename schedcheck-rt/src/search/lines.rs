@@ -100,7 +100,7 @@ const BLOCK: usize = 256;
 pub(super) struct Lines {
     blocks: Vec<Box<[Packed; BLOCK]>>,
     /// The fourth bytes, as soon as one of them is needed.
-    high: Vec<Box<[[u8; 4]]>>,
+    high: Vec<Box<[u32; BLOCK]>>,
     /// Lines ever made, and the first of those that are vacant, a list through `next`.
     made: usize,
     vacant: LineId,
@@ -146,10 +146,11 @@ impl Lines {
         Line { parent, start: packed.0[0], way, child, next }
     }
 
-    #[cold]
-    fn with_high(&self, line: LineId, low: [u32; 4]) -> [u32; 4] {
+    #[inline(never)]
+    fn with_high(&self, line: LineId, [parent, way, child, next]: [u32; 4]) -> [u32; 4] {
         let high = self.high[line as usize / BLOCK][line as usize % BLOCK];
-        [0, 1, 2, 3].map(|field| low[field] | u32::from(high[field]) << 24)
+        const TOP: u32 = 0xFF << 24;
+        [parent | high << 24, way | high << 16 & TOP, child | high << 8 & TOP, next | high & TOP]
     }
 
     pub(super) fn get_mut(&mut self, line: LineId) -> Changing<'_> {
@@ -164,14 +165,16 @@ impl Lines {
         }
         self.blocks[block][at] = Packed::new(line.start, numbers);
         if let Some(high) = self.high.get_mut(block) {
-            high[at] = numbers.map(|number| (number >> 24) as u8);
+            high[at] = u32::from_le_bytes(numbers.map(|number| (number >> 24) as u8));
         }
     }
 
     /// From now on there are fourth bytes.
     fn widen(&mut self) {
-        let high = |packed: &Packed| packed.low().map(|low| if low == NONE { u8::MAX } else { 0 });
-        self.high = self.blocks.iter().map(|block| block.iter().map(high).collect()).collect();
+        let high = |packed: Packed| {
+            u32::from_le_bytes(packed.low().map(|low| if low == NONE { u8::MAX } else { 0 }))
+        };
+        self.high = self.blocks.iter().map(|block| Box::new(block.map(high))).collect();
     }
 
     /// Adds a line that leaves `parent` at `start` with `chain`, and hangs nowhere yet. `sleepers`
@@ -227,7 +230,7 @@ impl Lines {
                 if self.made.is_multiple_of(BLOCK) {
                     self.blocks.push(Box::new([Packed::new(0, [u32::MAX; 4]); BLOCK]));
                     if !self.high.is_empty() {
-                        self.high.push(vec![[u8::MAX; 4]; BLOCK].into());
+                        self.high.push(Box::new([u32::MAX; BLOCK]));
                     }
                 }
                 self.made += 1;
@@ -392,7 +395,7 @@ impl Lines {
     /// Bytes that all of it occupies.
     pub(super) fn bytes(&self) -> usize {
         self.blocks.len() * BLOCK * size_of::<Packed>()
-            + self.high.len() * BLOCK * size_of::<[u8; 4]>()
+            + self.high.len() * BLOCK * size_of::<u32>()
             + self.ways.bytes()
             + self.edges.bytes()
             + self.kept_count * size_of::<EdgeId>()
