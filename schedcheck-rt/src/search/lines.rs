@@ -100,6 +100,7 @@ const BLOCK: usize = 256;
 pub(super) struct Lines {
     blocks: Vec<Box<[Packed; BLOCK]>>,
     /// The fourth bytes, as soon as one of them is needed.
+    #[expect(clippy::vec_box, reason = "blocks never move")]
     high: Vec<Box<[u32; BLOCK]>>,
     /// Lines ever made, and the first of those that are vacant, a list through `next`.
     made: usize,
