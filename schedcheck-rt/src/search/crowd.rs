@@ -51,19 +51,24 @@ struct Crowd {
     figures: Crowded,
 }
 
+/// Executes by `most` orders of a search, and tells the classes.
+pub(super) fn execute(search: &mut Search, toy: &mut Toy, most: usize, mut tell: impl FnMut(u64)) {
+    let mut trace = Trace::default();
+    for _ in 0..most {
+        let Some(order) = search.next() else { return };
+        toy.run(order.plan, order.guide, &mut trace);
+        let learned = search.learn(&trace);
+        if trace.end != End::Stopped {
+            tell(learned.signature);
+        }
+    }
+}
+
 impl Crowd {
     /// Executions of the owner, or of another one.
     fn run(&mut self, who: Option<usize>, most: usize) {
         let search = who.map_or(&mut self.owner, |who| &mut self.others[who].0);
-        let mut trace = Trace::default();
-        for _ in 0..most {
-            let Some(order) = search.next() else { return };
-            self.toy.run(order.plan, order.guide, &mut trace);
-            let learned = search.learn(&trace);
-            if trace.end != End::Stopped {
-                *self.classes.entry(learned.signature).or_default() += 1;
-            }
-        }
+        execute(search, &mut self.toy, most, |class| *self.classes.entry(class).or_default() += 1);
     }
 
     /// What one of the others has done comes back; or it is lost.

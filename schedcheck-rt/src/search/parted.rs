@@ -7,7 +7,7 @@ use super::options::Options;
 use super::records::Renaming;
 use super::rng::Rng;
 use super::soak::{by, explore};
-use super::step::{Budget, End, Model, Trace};
+use super::step::Budget;
 use rustc_hash::FxHashSet;
 
 /// Executions of one search by `most`, and the classes they are of.
@@ -18,15 +18,7 @@ struct Crew {
 
 impl Crew {
     fn run(&mut self, search: &mut Search, most: usize) {
-        let mut trace = Trace::default();
-        for _ in 0..most {
-            let Some(order) = search.next() else { return };
-            self.toy.run(order.plan, order.guide, &mut trace);
-            let learned = search.learn(&trace);
-            if trace.end != End::Stopped {
-                self.classes.insert(learned.signature);
-            }
-        }
+        super::crowd::execute(search, &mut self.toy, most, |class| _ = self.classes.insert(class));
     }
 }
 
