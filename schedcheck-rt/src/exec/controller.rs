@@ -121,8 +121,9 @@ pub(crate) struct World {
     pub(crate) end_of_thread: Option<fn(super::Active)>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
-    /// A stack was compared to a greater depth than was clean when the execution began.
-    pub(crate) compared_unclean: bool,
+    /// What this execution has seen does not suffice: a stack was compared to a greater depth than was clean when it began,
+    /// or accesses were not noted that should have been.
+    pub(crate) once_more: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
     /// Some execution had threads that are declared interchangeable and were kept in order.
@@ -190,7 +191,7 @@ impl World {
             thread_values: None,
             end_of_thread: None,
             gated: 0,
-            compared_unclean: false,
+            once_more: false,
             spin_bound_reached: false,
             had_twins: false,
             symmetry: true,
@@ -229,7 +230,7 @@ impl World {
         self.gated = 0;
         self.twins = false;
         self.script.begin();
-        self.compared_unclean = false;
+        self.once_more = false;
         self.prefix = prefix;
         self.guide = guide;
         self.current = 0;

@@ -30,6 +30,20 @@ pub(crate) struct Met {
     size: usize,
 }
 
+/// Why an execution ends at an access.
+enum Found {
+    Race(Race),
+    /// What the detector should have noted before is missing: the execution is made once more.
+    Blindness,
+}
+
+impl Found {
+    #[inline]
+    fn of(race: Option<Race>, blind: bool) -> Option<Found> {
+        race.map(Found::Race).or_else(|| blind.then_some(Found::Blindness))
+    }
+}
+
 /// What is kept from one execution to the next in order to find the earlier access of a race.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
@@ -48,11 +62,12 @@ impl Memory {
 impl World {
     /// The next execution begins. Perhaps it is the last one again.
     pub(crate) fn begin_races(&mut self) {
-        let generation = self.generation;
+        let (generation, guided) = (self.generation, self.guide.is_some());
         self.race = None;
         self.race_memory.met = None;
         if let Some(races) = &mut self.races {
-            races.begin(generation);
+            // A guide cannot be asked twice.
+            races.begin(generation, guided);
             races.seek(self.race_memory.last.take());
         }
     }
@@ -68,29 +83,30 @@ impl Active {
         result
     }
 
-    /// User code accesses memory, at a place of the program.
-    #[inline]
-    pub(crate) fn touch(&self, address: usize, size: usize, touch: Touch, caller: usize) {
+    /// User code accesses memory, at a place of the program. Most of the time that is the thread's own stack: such an
+    /// access is over before anything is called.
+    #[inline(always)]
+    pub(crate) fn touch(self, address: usize, size: usize, touch: Touch, caller: usize) {
         let world = self.world();
-        if let (true, Some(races)) = (world.in_user & !world.unwatched, &mut world.races)
-            && !races.touch_own(address, size, touch, caller as u32)
+        if let Some(races) = &world.races
+            && !races.is_private(address)
+            && world.in_user & !world.unwatched
         {
-            self.note((address, size), touch, caller as u32);
+            self.touch_shared(address, size, touch, caller as u32);
         }
     }
 
     #[inline(never)]
-    fn note(&self, (address, size): (usize, usize), touch: Touch, place: u32) {
-        let race = self.in_engine(|world| {
+    fn touch_shared(self, address: usize, size: usize, touch: Touch, place: u32) {
+        let found = self.in_engine(|world| {
             let races = world.races.as_mut()?;
             if races.seeks(address, size, touch, place) {
                 world.race_memory.meet(size);
             }
-            races.touch(address, size, touch, place)
+            let race = races.touch(address, size, touch, place);
+            Found::of(race, races.is_blind())
         });
-        if let Some(race) = race {
-            self.end_with(race);
-        }
+        self.conclude(found);
     }
 
     /// User code reads memory without relying on what it reads.
@@ -113,18 +129,37 @@ impl Active {
     }
 
     fn note_atomic(&self, memory: (usize, usize), atomic: Atomic, order: Order) {
-        let race = self.in_engine(|world| {
+        let found = self.in_engine(|world| {
             let races = world.races.as_mut()?;
             let object = world.trace.events.last().map_or(ObjectId::NONE, |event| event.accesses[0].object);
             let touch = if atomic == Atomic::Load { Touch::AtomicRead } else { Touch::AtomicWrite };
             if races.seeks(memory.0, memory.1, touch, 0) {
                 world.race_memory.meet(memory.1);
             }
-            races.atomic(object, memory, atomic, order)
+            let race = races.atomic(object, memory, atomic, order);
+            Found::of(race, races.is_blind())
         });
-        if let Some(race) = race {
-            self.end_with(race);
+        self.conclude(found);
+    }
+
+    /// Ends the execution if something was found. Does not return then.
+    #[inline]
+    fn conclude(&self, found: Option<Found>) {
+        match found {
+            None => {}
+            Some(Found::Race(race)) => self.end_with(race),
+            Some(Found::Blindness) => self.end_blind(),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_blind(&self) {
+        let world = self.world();
+        world.in_user = false;
+        world.once_more = true;
+        world.over = true;
+        self.suspend();
     }
 
     /// The running thread executes a fence.

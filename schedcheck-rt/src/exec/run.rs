@@ -459,9 +459,9 @@ impl Model for Execution {
         }
         self.world.begin(&plan.deltas, plan.prefix, guide);
         self.execute();
-        while self.world.compared_unclean && guide.is_none() {
-            // What it found in unused slots says nothing: once more. A guide could not be asked
-            // twice, hence the thorough cleaning in advance.
+        while self.world.once_more && guide.is_none() {
+            // What it found in unused slots says nothing, or it lacks accesses: once more. A guide could not be asked
+            // twice, hence the thorough cleaning in advance, and all accesses are noted then.
             self.tear_down();
             self.world.stacks.clean_compared();
             self.world.begin(&plan.deltas, plan.prefix, guide);

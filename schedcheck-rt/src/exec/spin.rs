@@ -353,7 +353,7 @@ impl World {
         }
         spin.rounds += 1;
         let number = usize::from(self.threads[self.running].id.0);
-        self.compared_unclean |= self.stacks.compares(number, frame.stack, base);
+        self.once_more |= self.stacks.compares(number, frame.stack, base);
         let cells =
             Cells { addresses: &self.addresses, events: &self.trace.events, generation: self.generation };
         let spin = &mut self.threads[self.running].spin;

@@ -12,9 +12,11 @@ use crate::races::Touch;
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 
-#[inline]
+#[inline(always)]
 fn access(address: usize, size: usize, touch: Touch, caller: usize) {
-    if let Some(active) = active() {
+    if size != 0
+        && let Some(active) = active()
+    {
         active.touch(address, size, touch, caller);
     }
 }

@@ -4,6 +4,17 @@
 //! Everything else is the engine's, the C library's, or the thread-local block, which coroutines share.
 //!
 //! Shadow memory costs four times the memory that it stands for, of which the system provides what is really used.
+//!
+//! # Stacks that their threads keep to themselves
+//!
+//! Most accesses go to the stack of the thread that makes them, and most stacks are never accessed by another thread. Of
+//! such a *private* stack nothing is noted: a race needs two threads, and as long as only one has accessed the stack in an
+//! execution there is none. Which stacks are private is found out. All are taken for it at first; where another thread
+//! accesses one, it counts as shared from then on, for all executions to come, and the one under way is *blind*: it lacks
+//! what the owner did before. It is ended there and made once more, like one whose stacks had to be cleaned first
+//! (`exec/run.rs`). So every execution that counts has noted all accesses to every stack that several threads accessed in
+//! it, which are all that can be part of a race. Where an execution cannot be made again, because a guide decided in
+//! it, everything is noted from the beginning.
 
 use super::cell::Cell;
 
@@ -38,6 +49,11 @@ impl Area {
         (self.length - (address - self.start)).div_ceil(GRAIN)
     }
 
+    #[inline]
+    fn contains(&self, address: usize) -> bool {
+        address.wrapping_sub(self.start) < self.length
+    }
+
     fn forget(&self) {
         if !self.cells.is_null() {
             let bytes = self.length.div_ceil(GRAIN) * size_of::<Cell>();
@@ -58,6 +74,15 @@ pub(crate) struct HeapLayout {
     pub(crate) regions: usize,
 }
 
+/// Whose an area is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Users {
+    /// Statics, and stacks that several threads access.
+    Any,
+    /// A private stack.
+    Owner,
+}
+
 /// All memory that is watched.
 #[derive(Debug)]
 pub(crate) struct Areas {
@@ -66,55 +91,112 @@ pub(crate) struct Areas {
     /// address is looked up, nothing must be allocated.
     regions: Vec<Area>,
     /// Statics and stacks.
-    others: Vec<Area>,
+    others: Vec<(Area, Users)>,
     /// The stack of the running thread: where most accesses go.
     stack: Area,
+    /// Its length if it is private, else 0.
+    private: usize,
+    /// Nothing is private in this execution.
+    notes_all: bool,
+    /// A thread has accessed the private stack of another one.
+    blind: bool,
 }
 
 impl Areas {
     pub(crate) fn new(heap: HeapLayout) -> Areas {
-        Areas { heap, regions: vec![Area::NONE; heap.regions], others: Vec::new(), stack: Area::NONE }
+        Areas {
+            heap,
+            regions: vec![Area::NONE; heap.regions],
+            others: Vec::new(),
+            stack: Area::NONE,
+            private: 0,
+            notes_all: false,
+            blind: false,
+        }
     }
 
-    /// Watches the addresses from `start` on, and says where their cells are found again.
-    pub(crate) fn watch(&mut self, start: usize, length: usize) -> usize {
-        let known = self.others.iter().position(|area| (area.start, area.length) == (start, length));
+    /// Another execution begins; `notes_all`: it cannot be made again.
+    pub(crate) fn begin(&mut self, notes_all: bool) {
+        self.notes_all = notes_all;
+        self.blind = false;
+    }
+
+    /// Whether the execution has to be made again to be judged.
+    #[inline]
+    pub(crate) fn is_blind(&self) -> bool {
+        self.blind
+    }
+
+    /// Watches the statics from `start` on.
+    pub(crate) fn watch(&mut self, start: usize, length: usize) {
+        self.add(start, length, Users::Any);
+    }
+
+    /// Watches a stack, and says where its cells are found again.
+    pub(crate) fn watch_stack(&mut self, start: usize, length: usize) -> usize {
+        self.add(start, length, Users::Owner)
+    }
+
+    fn add(&mut self, start: usize, length: usize, users: Users) -> usize {
+        let known = self.others.iter().position(|(area, _)| (area.start, area.length) == (start, length));
         known.unwrap_or_else(|| {
             let area = Area::new(start, length);
             // Without memory for its cells it is not watched.
-            self.others.push(if area.cells.is_null() { Area { length: 0, ..area } } else { area });
+            let area = if area.cells.is_null() { Area { length: 0, ..area } } else { area };
+            self.others.push((area, users));
             self.others.len() - 1
         })
     }
 
-    /// The running thread's stack is the one that [`Areas::watch`] numbered so.
+    /// The running thread's stack is the one that [`Areas::watch_stack`] numbered so.
     #[inline]
     pub(crate) fn enter_stack(&mut self, number: Option<usize>) {
-        self.stack = number.map_or(Area::NONE, |number| self.others[number]);
+        let (area, users) = number.map_or((Area::NONE, Users::Any), |number| self.others[number]);
+        self.stack = area;
+        self.private = if users == Users::Owner && !self.notes_all { area.length } else { 0 };
+    }
+
+    /// Whether nothing is noted of `address`, because only the running thread uses it. What lies behind a stack cannot be
+    /// accessed, so this holds for all of an access if it holds for its beginning.
+    #[inline]
+    pub(crate) fn is_private(&self, address: usize) -> bool {
+        address.wrapping_sub(self.stack.start) < self.private
+    }
+
+    /// The area of `address`; `None` if it is not watched.
+    #[inline]
+    fn area(&mut self, address: usize) -> Option<Area> {
+        let region = self.region_of(address);
+        if region < self.heap.regions {
+            return self.region(region);
+        }
+        if self.stack.contains(address) {
+            return (self.private == 0).then_some(self.stack);
+        }
+        self.other(address)
     }
 
     /// The cell of `address`; `None` if it is not watched.
     #[inline]
     pub(crate) fn cell(&mut self, address: usize) -> Option<*mut Cell> {
-        if let Some(cell) = self.stack.cell(address) {
-            return Some(cell);
-        }
-        let region = self.region_of(address);
-        if region < self.heap.regions {
-            return self.heap_cell(region, address);
-        }
-        self.others.iter().find_map(|area| area.cell(address))
+        self.area(address)?.cell(address)
     }
 
     /// The cell of `address` and the number of those that follow it, with itself.
     #[inline]
     pub(crate) fn cells(&mut self, address: usize) -> Option<(*mut Cell, usize)> {
-        let cell = self.cell(address)?;
-        let all = [&self.stack].into_iter().chain(&self.others);
-        let area = all.into_iter().find(|area| area.cell(address).is_some());
-        let region = self.region_of(address);
-        let area = area.or_else(|| self.regions.get(region))?;
-        Some((cell, area.cells_from(address)))
+        let area = self.area(address)?;
+        Some((area.cell(address)?, area.cells_from(address)))
+    }
+
+    /// Statics, or the stack of a thread that does not run.
+    fn other(&mut self, address: usize) -> Option<Area> {
+        let (area, users) = self.others.iter_mut().find(|(area, _)| area.contains(address))?;
+        if *users == Users::Owner {
+            *users = Users::Any;
+            self.blind = !self.notes_all;
+        }
+        (!self.blind).then_some(*area)
     }
 
     /// A shift: divisions are slow, and a region's size is a power of two.
@@ -124,11 +206,11 @@ impl Areas {
     }
 
     #[inline]
-    fn heap_cell(&mut self, region: usize, address: usize) -> Option<*mut Cell> {
+    fn region(&mut self, region: usize) -> Option<Area> {
         if self.regions[region].length == 0 {
             self.map_region(region)?;
         }
-        self.regions[region].cell(address)
+        Some(self.regions[region])
     }
 
     #[cold]
@@ -140,7 +222,7 @@ impl Areas {
 
     /// Forgets all accesses of all executions.
     pub(crate) fn forget(&self) {
-        self.regions.iter().chain(&self.others).for_each(Area::forget);
+        self.regions.iter().chain(self.others.iter().map(|(area, _)| area)).for_each(Area::forget);
     }
 }
 
@@ -167,8 +249,9 @@ mod tests {
     fn every_eight_bytes_have_a_cell_of_their_own() {
         let heap = HeapLayout { start: 1 << 44, region: 1 << 20, regions: 4 };
         let mut areas = Areas::new(heap);
-        let stack = areas.watch(0x10_0000, 0x1000);
-        assert_eq!(areas.watch(0x10_0000, 0x1000), stack, "watched once");
+        areas.watch(0x10_0000, 0x1000);
+        areas.watch(0x10_0000, 0x1000);
+        assert_eq!(areas.others.len(), 1, "watched once");
         let mut cell = |address: usize| areas.cell(address).map(|cell| cell.addr());
         assert_eq!(cell(0x10_0000), cell(0x10_0007));
         assert_eq!(cell(0x10_0008), cell(0x10_0000).map(|cell| cell + size_of::<Cell>()));
@@ -180,5 +263,26 @@ mod tests {
         assert_eq!(cell(0), None);
         assert_eq!(areas.cells(0x10_0ff1).map(|(_, count)| count), Some(2));
         assert_eq!(areas.cells((2 << 20) + (1 << 44)).map(|(_, count)| count), Some((1 << 20) / 8));
+    }
+
+    #[test]
+    fn a_stack_is_private_until_another_thread_accesses_it() {
+        let mut areas = Areas::new(HeapLayout { start: 1 << 44, region: 1 << 20, regions: 1 });
+        let stacks = [0x10_0000, 0x20_0000].map(|start| areas.watch_stack(start, 0x1000));
+        let own = |areas: &mut Areas, thread: usize| {
+            areas.enter_stack(Some(stacks[thread]));
+            let address = 0x10_0ff8 + thread * 0x10_0000;
+            (areas.is_private(address), areas.cell(address).is_some())
+        };
+        areas.begin(false);
+        assert_eq!([own(&mut areas, 0), own(&mut areas, 1)], [(true, false); 2]);
+        assert!(!areas.is_private(0x10_0ff8) && !areas.is_blind());
+        assert_eq!(areas.cell(0x10_0ff8), None, "nothing was noted of it before");
+        assert!(areas.is_blind());
+        areas.begin(false);
+        assert_eq!([own(&mut areas, 0), own(&mut areas, 1)], [(false, true), (true, false)]);
+        assert!(areas.cell(0x10_0ff8).is_some() && !areas.is_blind());
+        areas.begin(true);
+        assert_eq!(own(&mut areas, 1), (false, true), "it cannot be made again");
     }
 }

@@ -6,6 +6,10 @@
 //! and conflicts with everything that the earlier one conflicts with. Whatever races with the forgotten access then
 //! races with the one that is kept: if it were ordered after the later, it would be ordered after the earlier too. So
 //! the first access of an execution that races with any earlier one is noticed, and no other.
+//!
+//! An access is *redundant* if its thread has made one that covers it at the same time of its clock, whatever others have
+//! done since. Its time passes whenever a thread publishes what it knows. So nobody can be ordered between the two: what
+//! others did since and conflicts with the second access has raced with the first one, and ended the execution.
 
 use super::clock::VectorClock;
 
@@ -65,6 +69,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    #[cfg(test)]
     const NONE: Entry = Entry { time: 0, place: 0, thread: 0, bytes: 0, touch: Touch::Read };
 
     /// Whether an access of the same thread at the same time made `new` redundant.
@@ -78,8 +83,27 @@ impl Entry {
             && !matches!((self.touch, new.touch), (Touch::Free, _) | (_, Touch::Free))
     }
 
+    #[inline]
     fn happened_before(&self, thread: u16, clock: &VectorClock) -> bool {
         self.thread == thread || self.time <= clock.get(usize::from(self.thread))
+    }
+
+    /// A later access `new` comes: whether the two race, or this one was the end of the memory. If not, it is forgotten as far
+    /// as it is covered.
+    #[inline(always)]
+    fn meets(&mut self, new: &Entry, clock: &VectorClock) -> bool {
+        let shared = self.bytes & new.bytes;
+        if shared == 0 {
+            return false;
+        }
+        let is_before = self.happened_before(new.thread, clock);
+        if !is_before && self.touch.conflicts(new.touch) || self.touch == Touch::Free {
+            return true;
+        }
+        if is_before && new.touch.covers(self.touch) {
+            self.bytes &= !shared;
+        }
+        false
     }
 }
 
@@ -146,8 +170,10 @@ impl Cell {
     }
 
     /// Notes the access `new` of a thread with this clock. If it races with an earlier one, or comes after the end of
-    /// the memory, that one is the answer.
-    #[inline]
+    /// the memory, that one is the answer, and the execution is over: what is left of the cell then does not matter.
+    ///
+    /// Always inlined: as an argument in memory, the new entry would stall on its own small stores.
+    #[inline(always)]
     pub(crate) fn note(
         &mut self,
         generation: u32,
@@ -155,95 +181,55 @@ impl Cell {
         clock: &VectorClock,
         overflow: &mut Overflow,
     ) -> Option<Entry> {
-        if self.note_among_own(generation, new) {
+        if self.generation != generation {
+            (self.generation, self.more) = (generation, 0);
+            (self.entries[0], self.entries[1].bytes) = (*new, 0);
             return None;
         }
-        self.note_among_others(new, clock, overflow)
-    }
-
-    /// Notes an access to memory that no other thread has accessed, which cannot race; false if others have. Most memory is
-    /// of this kind. Always inlined: as an argument in memory, the new entry would stall on its own small stores.
-    #[inline(always)]
-    pub(crate) fn note_among_own(&mut self, generation: u32, new: &Entry) -> bool {
-        if self.generation != generation {
-            *self = Cell { generation, more: 0, entries: [*new, Entry::NONE] };
-            return true;
+        if self.more != 0 {
+            return self.note_among_many(new, clock, overflow);
         }
-        let [first, second] = &mut self.entries;
-        let is_own = |entry: &Entry| {
-            entry.bytes == 0 || entry.thread == new.thread && !matches!(entry.touch, Touch::Free)
-        };
-        if self.more != 0 || !is_own(first) || !is_own(second) {
-            return false;
+        // Redundant.
+        if self.entries[0].is_as_good_as(new) {
+            return None;
         }
-        if first.is_as_good_as(new) {
-            return true;
-        }
-        if new.bytes == 0xff && matches!(new.touch, Touch::Write) {
-            // What large values are moved by: nothing else remains.
-            (*first, second.bytes) = (*new, 0);
-            return true;
-        }
-        for entry in [&mut *first, &mut *second] {
-            if new.touch.covers(entry.touch) {
-                entry.bytes &= !new.bytes;
+        for entry in &mut self.entries {
+            if entry.meets(new, clock) {
+                return Some(*entry);
             }
         }
-        let place = match (first.bytes, second.bytes) {
-            (0, _) => first,
-            (_, 0) => second,
-            _ => return false,
-        };
-        *place = *new;
-        true
+        let [first, second] = &mut self.entries;
+        match (first.bytes, second.bytes) {
+            (0, _) => *first = *new,
+            (_, 0) => *second = *new,
+            _ => self.begin_list(new, overflow),
+        }
+        None
     }
 
-    fn note_among_others(
+    /// Two entries are not enough.
+    #[cold]
+    fn begin_list(&mut self, new: &Entry, overflow: &mut Overflow) {
+        self.more = overflow.take() as u32;
+        overflow.lists[self.more as usize - 1].push(*new);
+    }
+
+    #[cold]
+    fn note_among_many(
         &mut self,
         new: &Entry,
         clock: &VectorClock,
         overflow: &mut Overflow,
     ) -> Option<Entry> {
-        let races = |entry: &&Entry| {
-            entry.bytes & new.bytes != 0
-                && (entry.touch == Touch::Free
-                    || entry.touch.conflicts(new.touch) && !entry.happened_before(new.thread, clock))
-        };
-        // One after the other, not as a chain: almost always there are none beyond the first few.
-        if let Some(race) = self.entries.iter().find(races) {
-            return Some(*race);
-        }
-        let more = match self.more {
-            0 => &mut [],
-            list => overflow.lists[list as usize - 1].as_mut_slice(),
-        };
-        if let Some(race) = more.iter().find(races) {
-            return Some(*race);
-        }
-        let mut free = None;
-        let mut make_room = |at: usize, entry: &mut Entry| {
-            if new.touch.covers(entry.touch) && entry.happened_before(new.thread, clock) {
-                entry.bytes &= !new.bytes;
+        let list = &mut overflow.lists[self.more as usize - 1];
+        for entry in self.entries.iter_mut().chain(list.as_mut_slice()) {
+            if entry.meets(new, clock) {
+                return Some(*entry);
             }
-            if entry.bytes == 0 {
-                free.get_or_insert(at);
-            }
-        };
-        for (at, entry) in self.entries.iter_mut().enumerate() {
-            make_room(at, entry);
         }
-        for (at, entry) in more.iter_mut().enumerate() {
-            make_room(INLINE + at, entry);
-        }
-        match free {
-            Some(at) if at < INLINE => self.entries[at] = *new,
-            Some(at) => more[at - INLINE] = *new,
-            None => {
-                if self.more == 0 {
-                    self.more = overflow.take() as u32;
-                }
-                overflow.lists[self.more as usize - 1].push(*new);
-            }
+        match self.entries.iter_mut().chain(list.as_mut_slice()).find(|entry| entry.bytes == 0) {
+            Some(free) => *free = *new,
+            None => list.push(*new),
         }
         None
     }
@@ -310,8 +296,8 @@ mod tests {
         clock.set(9, 1);
         assert_eq!(cell.note(1, &write, &clock, &mut overflow), None);
         let other = entry(11, 1, 0xff, Touch::Write);
-        assert!(!cell.note_among_own(1, &other));
-        assert!(cell.note_among_own(2, &other), "another execution remembers nothing");
+        assert!(cell.note(1, &other, &clock, &mut overflow).is_some());
+        assert_eq!(cell.note(2, &other, &clock, &mut overflow), None, "another execution remembers nothing");
     }
 
     #[test]
@@ -319,9 +305,11 @@ mod tests {
         let (mut cell, mut overflow) = (Cell::EMPTY, Overflow::default());
         let clock = VectorClock::default();
         cell.note(1, &entry(0, 1, 0xff, Touch::Free), &clock, &mut overflow);
-        assert!(!cell.note_among_own(1, &entry(0, 1, 0x01, Touch::Read)), "not even at the same time");
-        let after = cell.note(1, &entry(0, 2, 0x01, Touch::Read), &clock, &mut overflow);
-        assert_eq!(after.map(|earlier| earlier.touch), Some(Touch::Free));
+        for time in [1, 2] {
+            // Not even at the same time.
+            let after = cell.note(1, &entry(0, time, 0x01, Touch::Read), &clock, &mut overflow);
+            assert_eq!(after.map(|earlier| earlier.touch), Some(Touch::Free));
+        }
         cell.forget();
         assert_eq!(cell.note(1, &entry(1, 2, 0x01, Touch::Read), &clock, &mut overflow), None);
     }

@@ -12,19 +12,28 @@ impl VectorClock {
     }
 
     /// Knows `time` of `thread` from now on.
+    #[inline]
     pub(crate) fn set(&mut self, thread: usize, time: u32) {
-        if self.0.len() <= thread {
-            self.0.resize(thread + 1, 0);
+        match self.0.get_mut(thread) {
+            Some(known) => *known = time,
+            None => self.set_another(thread, time),
         }
+    }
+
+    #[cold]
+    fn set_another(&mut self, thread: usize, time: u32) {
+        self.0.resize(thread + 1, 0);
         self.0[thread] = time;
     }
 
     /// Whether nothing is known.
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Forgets everything, and keeps its memory.
+    #[inline]
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }

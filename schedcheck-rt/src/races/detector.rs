@@ -45,6 +45,16 @@ pub(crate) struct Race {
     pub(crate) later: Side,
 }
 
+/// A step, as reports want to know of it.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    thread: u16,
+    /// What its atomic operation asked for, if it was one.
+    order: Option<Order>,
+    /// The time of its thread at its beginning.
+    time: u32,
+}
+
 /// Watches executions, one after the other.
 #[derive(Debug)]
 pub(crate) struct Detector {
@@ -55,8 +65,8 @@ pub(crate) struct Detector {
     /// The running thread, and its time.
     thread: usize,
     time: u32,
-    /// The order that each step's atomic operation asked for.
-    orders: Vec<Option<Order>>,
+    /// All steps so far.
+    steps: Vec<Step>,
     /// The side of a race found before that is to be met again.
     sought: Option<(usize, Side)>,
 }
@@ -70,13 +80,14 @@ impl Detector {
             generation: 0,
             thread: 0,
             time: 0,
-            orders: Vec::new(),
+            steps: Vec::new(),
             sought: None,
         }
     }
 
-    /// Another execution begins, with a number of its own.
-    pub(crate) fn begin(&mut self, generation: u32) {
+    /// Another execution begins, with a number of its own; `notes_all`: it cannot be made again if it turns out to be
+    /// [blind](Detector::is_blind).
+    pub(crate) fn begin(&mut self, generation: u32, notes_all: bool) {
         if generation <= self.generation {
             // Numbers begin anew: cells may carry this one from long ago.
             self.areas.forget();
@@ -84,7 +95,8 @@ impl Detector {
         self.generation = generation;
         self.overflow.clear();
         self.clocks.begin(generation);
-        self.orders.clear();
+        self.steps.clear();
+        self.areas.begin(notes_all);
         self.enter(0);
     }
 
@@ -95,9 +107,22 @@ impl Detector {
 
     /// `thread` runs on this stack.
     pub(crate) fn run_on(&mut self, thread: usize, start: usize, length: usize) {
-        let stack = self.areas.watch(start, length);
+        let stack = self.areas.watch_stack(start, length);
         self.clocks.thread(thread).stack = Some(stack);
         self.enter(thread);
+    }
+
+    /// Whether the execution lacks accesses that it should have noted. It is to be ended and made once more, which sees
+    /// them: `areas.rs`.
+    #[inline]
+    pub(crate) fn is_blind(&self) -> bool {
+        self.areas.is_blind()
+    }
+
+    /// Whether nobody needs to be told of an access of the running thread to `address`.
+    #[inline]
+    pub(crate) fn is_private(&self, address: usize) -> bool {
+        self.areas.is_private(address)
     }
 
     fn enter(&mut self, thread: usize) {
@@ -113,8 +138,11 @@ impl Detector {
         self.tick();
     }
 
+    /// The running thread's time passes: what it does from now on is not what it has published.
+    #[inline]
     fn tick(&mut self) {
-        self.time = self.clocks.tick(self.thread);
+        self.time += 1;
+        self.clocks.set_time(self.thread, self.time);
     }
 
     /// `thread` executes step number `step`; if that is an atomic operation, [`Detector::atomic`] follows.
@@ -123,8 +151,9 @@ impl Detector {
         if thread != self.thread {
             self.enter(thread);
         }
-        self.time = self.clocks.step(thread, step);
-        self.orders.push(None);
+        self.tick();
+        debug_assert_eq!(step as usize, self.steps.len(), "every step is told");
+        self.steps.push(Step { thread: thread as u16, order: None, time: self.time });
     }
 
     /// The step `moment` of `thread` was executed.
@@ -144,8 +173,8 @@ impl Detector {
         atomic: Atomic,
         order: Order,
     ) -> Option<Race> {
-        if let Some(noted) = self.orders.last_mut() {
-            *noted = Some(order);
+        if let Some(step) = self.steps.last_mut() {
+            step.order = Some(order);
         }
         if self.is_new_atomic(address, size) {
             self.clocks.renew(object);
@@ -186,50 +215,8 @@ impl Detector {
         }
     }
 
-    /// The running thread accesses memory, as it does most of the time: memory that no other thread accesses. If others do,
-    /// the answer is false, and [`Detector::touch`] has to be told.
+    /// The running thread accesses memory that is not [private](Detector::is_private).
     #[inline]
-    pub(crate) fn touch_own(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> bool {
-        let within = address % GRAIN;
-        if within + size > GRAIN || self.sought.is_some() {
-            return self.touch_own_range(address, size, touch, place);
-        }
-        let Some(cell) = self.areas.cell(address) else { return true };
-        let new = self.entry(bytes(within, size), touch, place);
-        // SAFETY: the cell of a watched address; nobody else uses cells meanwhile.
-        unsafe { (*cell).note_among_own(self.generation, &new) }
-    }
-
-    fn touch_own_range(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> bool {
-        let end = address.saturating_add(size);
-        // An access may be noted twice, here and in `touch`, if it meets another thread's on its way; an end may not.
-        if self.sought.is_some() || size == 0 || touch == Touch::Free {
-            return size == 0;
-        }
-        let (Some(mut cell), Some(last)) = (self.areas.cell(address), self.areas.cell(end - 1)) else {
-            return false;
-        };
-        let between = (end - 1) / GRAIN - address / GRAIN;
-        if last != cell.wrapping_add(between) {
-            return false;
-        }
-        let mut new = self.entry(0, touch, place);
-        let mut at = address;
-        while at < end {
-            let next = ((at & !(GRAIN - 1)) + GRAIN).min(end);
-            new.bytes = bytes(at % GRAIN, next - at);
-            // SAFETY: as above; first and last cell are in the same area.
-            if unsafe { !(*cell).note_among_own(self.generation, &new) } {
-                return false;
-            }
-            // SAFETY: within the area, or one behind its last cell.
-            cell = unsafe { cell.add(1) };
-            at = next;
-        }
-        true
-    }
-
-    /// The running thread accesses memory.
     pub(crate) fn touch(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         self.note(address, size, touch, place)
     }
@@ -243,7 +230,7 @@ impl Detector {
             let (first, last) = (at.max(address), (at + GRAIN).min(end));
             let bytes = bytes(first % GRAIN, last - first);
             let cell = self.areas.cell(at)?;
-            // SAFETY: as in `touch_own`.
+            // SAFETY: as in `note`.
             let gone = unsafe { (*cell).end_of(self.generation, bytes) }?;
             Some(self.race(at, size, &gone, &self.entry(bytes, Touch::Read, place)))
         })
@@ -258,34 +245,40 @@ impl Detector {
     fn is_new_atomic(&mut self, address: usize, size: usize) -> bool {
         let Some(cell) = self.areas.cell(address) else { return false };
         let bytes = bytes(address % GRAIN, size.min(GRAIN - address % GRAIN));
-        // SAFETY: as in `touch_own`.
+        // SAFETY: as in `note`.
         unsafe { (*cell).is_new_atomic(self.generation, bytes, &self.overflow) }
     }
 
     /// Notes an access in all of its cells.
+    #[inline]
     fn note(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
-        if address % GRAIN + size <= GRAIN {
-            let cell = self.areas.cell(address)?;
-            let new = self.entry(bytes(address % GRAIN, size), touch, place);
-            let clock = self.clocks.clock(self.thread);
-            // SAFETY: as in `touch_own`.
-            let earlier = unsafe { (*cell).note(self.generation, &new, clock, &mut self.overflow) }?;
-            return Some(self.race(address, size, &earlier, &new));
+        if address % GRAIN + size > GRAIN {
+            return self.note_many(address, size, touch, place);
         }
+        let cell = self.areas.cell(address)?;
+        let new = self.entry(bytes(address % GRAIN, size), touch, place);
+        let clock = self.clocks.clock(self.thread);
+        // SAFETY: the cell of a watched address; nobody else uses cells meanwhile.
+        let earlier = unsafe { (*cell).note(self.generation, &new, clock, &mut self.overflow) }?;
+        Some(self.race(address, size, &earlier, &new))
+    }
+
+    fn note_many(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         let end = address.saturating_add(size);
-        let mut at = address;
+        // The first address of a cell, and which of its bytes are not before the access.
+        let (mut at, mut from) = (address & !(GRAIN - 1), 0xff_u8 << (address % GRAIN));
         while at < end {
             let Some((mut cell, mut count)) = self.areas.cells(at) else {
                 // What is watched lies far apart: nothing begins or ends in the middle.
                 self.areas.cell(end - 1)?;
-                at = at.saturating_add(GRAIN) & !(GRAIN - 1);
+                (at, from) = (at.saturating_add(GRAIN), 0xff);
                 continue;
             };
             let clock = self.clocks.clock(self.thread);
+            let mut new = self.entry(from, touch, place);
             while at < end && count > 0 {
-                let next = (at & !(GRAIN - 1)).saturating_add(GRAIN).min(end);
-                let new = self.entry(bytes(at % GRAIN, next - at), touch, place);
-                // SAFETY: as in `touch_own`; the area has `count` more cells from here on.
+                new.bytes = if end - at < GRAIN { from & bytes(0, end - at) } else { from };
+                // SAFETY: as in `note`; the area has `count` more cells from here on.
                 let race = unsafe { (*cell).note(self.generation, &new, clock, &mut self.overflow) };
                 if let Some(earlier) = race {
                     return Some(self.race(at, size, &earlier, &new));
@@ -293,7 +286,7 @@ impl Detector {
                 // SAFETY: as above, or one behind the last.
                 cell = unsafe { cell.add(1) };
                 count -= 1;
-                at = next;
+                (at, from) = (at.saturating_add(GRAIN), 0xff);
             }
         }
         None
@@ -310,12 +303,18 @@ impl Detector {
         let thread = usize::from(entry.thread);
         Side {
             thread,
-            step: self.clocks.step_at(thread, entry.time),
+            step: self.step_at(thread, entry.time),
             touch: entry.touch,
             size: entry.bytes.count_ones() as usize,
             place: entry.place,
             time: entry.time,
         }
+    }
+
+    /// The step in or after which `thread` was at `time`.
+    fn step_at(&self, thread: usize, time: u32) -> Option<u32> {
+        let is_it = |step: &Step| usize::from(step.thread) == thread && step.time <= time;
+        self.steps.iter().rposition(is_it).map(|at| at as u32)
     }
 
     /// Memory was allocated: whoever used it before has nothing to do with its new life.
@@ -329,7 +328,7 @@ impl Detector {
 
     /// What the operation of a step asked for, if it was atomic.
     pub(crate) fn order_of(&self, step: u32) -> Option<Order> {
-        self.orders.get(step as usize).copied().flatten()
+        self.steps.get(step as usize)?.order
     }
 
     /// The next execution is the same again and will meet `race`: its earlier side is sought.

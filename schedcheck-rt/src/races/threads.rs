@@ -13,8 +13,6 @@ pub(super) struct ThreadClocks {
     fence: VectorClock,
     /// What its relaxed loads found published: what its next acquire fence takes over.
     found: VectorClock,
-    /// Its time at the beginning of each of its steps, and the number of the step.
-    steps: Vec<(u32, u32)>,
     /// Its stack, as a number of [`super::areas::Areas`].
     pub(super) stack: Option<usize>,
 }
@@ -24,7 +22,6 @@ impl ThreadClocks {
         self.clock.clear();
         self.fence.clear();
         self.found.clear();
-        self.steps.clear();
         self.stack = None;
     }
 }
@@ -49,12 +46,45 @@ struct Published {
     clock: VectorClock,
 }
 
+/// All objects, by their numbers.
+#[derive(Debug, Default)]
+struct Objects(Vec<Published>);
+
+impl Objects {
+    /// One of them; it passes on nothing yet if it is new in this execution.
+    #[inline]
+    fn of(&mut self, object: ObjectId, generation: u32) -> &mut Published {
+        let at = object.0 as usize;
+        if self.0.len() <= at {
+            self.make(at + 1);
+        }
+        let published = &mut self.0[at];
+        if published.generation != generation {
+            published.generation = generation;
+            published.clock.clear();
+        }
+        published
+    }
+
+    #[cold]
+    fn make(&mut self, count: usize) {
+        self.0.resize_with(count, Published::default);
+    }
+
+    /// What an object passes on, if it does.
+    #[inline]
+    fn passing_on(&self, object: ObjectId, generation: u32) -> Option<&VectorClock> {
+        let published = self.0.get(object.0 as usize)?;
+        (published.generation == generation && !published.clock.is_empty()).then_some(&published.clock)
+    }
+}
+
 /// All clocks of an execution. Memory is kept from one to the next.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     generation: u32,
     threads: Vec<ThreadClocks>,
-    objects: Vec<Published>,
+    objects: Objects,
     queues: Vec<Queue>,
     /// What single steps pass on to those that they let go on.
     left: Vec<(StepIndex, VectorClock)>,
@@ -70,38 +100,29 @@ impl Clocks {
     }
 
     /// The clocks of a thread, made on first use.
+    #[inline]
     pub(super) fn thread(&mut self, thread: usize) -> &mut ThreadClocks {
         if self.threads.len() <= thread {
-            self.threads.resize_with(thread + 1, ThreadClocks::default);
+            self.add_threads(thread + 1);
         }
         &mut self.threads[thread]
     }
 
+    #[cold]
+    fn add_threads(&mut self, count: usize) {
+        self.threads.resize_with(count, ThreadClocks::default);
+    }
+
     /// What `thread` knows.
+    #[inline]
     pub(super) fn clock(&self, thread: usize) -> &VectorClock {
         &self.threads[thread].clock
     }
 
-    /// The time of `thread` passes: what it does from now on is not what it has published.
-    pub(super) fn tick(&mut self, thread: usize) -> u32 {
-        let clock = &mut self.thread(thread).clock;
-        let time = clock.get(thread) + 1;
-        clock.set(thread, time);
-        time
-    }
-
-    /// `thread` begins step number `step`.
-    pub(super) fn step(&mut self, thread: usize, step: u32) -> u32 {
-        let time = self.tick(thread);
-        self.threads[thread].steps.push((time, step));
-        time
-    }
-
-    /// The step in or after which `thread` was at `time`.
-    pub(super) fn step_at(&self, thread: usize, time: u32) -> Option<u32> {
-        let steps = &self.threads.get(thread)?.steps;
-        let after = steps.partition_point(|(begun, _)| *begun <= time);
-        Some(steps.get(after.checked_sub(1)?)?.1)
+    /// The time of `thread`, whose clocks are there, has come to this.
+    #[inline]
+    pub(super) fn set_time(&mut self, thread: usize, time: u32) {
+        self.threads[thread].clock.set(thread, time);
     }
 
     /// `child` begins with what `parent` knows.
@@ -112,63 +133,40 @@ impl Clocks {
         self.threads[parent].clock = known;
     }
 
-    fn object(&mut self, object: ObjectId) -> &mut Published {
-        let at = object.0 as usize;
-        if self.objects.len() <= at {
-            self.objects.resize_with(at + 1, Published::default);
-        }
-        let generation = self.generation;
-        let published = &mut self.objects[at];
-        if published.generation != generation {
-            published.generation = generation;
-            published.clock.clear();
-        }
-        published
-    }
-
-    /// What `object` passes on, if it does.
-    fn published(&self, object: ObjectId) -> Option<&VectorClock> {
-        let published = self.objects.get(object.0 as usize)?;
-        (published.generation == self.generation && !published.clock.is_empty()).then_some(&published.clock)
-    }
-
     /// `thread` takes over what `object` passes on.
+    #[inline]
     pub(super) fn acquire(&mut self, thread: usize, object: ObjectId) {
-        let mut clock = std::mem::take(&mut self.threads[thread].clock);
-        if let Some(published) = self.published(object) {
-            clock.join(published);
+        if let Some(published) = self.objects.passing_on(object, self.generation) {
+            self.threads[thread].clock.join(published);
         }
-        self.threads[thread].clock = clock;
     }
 
     /// `object` passes on what `thread` knows, and nothing else.
+    #[inline]
     pub(super) fn publish(&mut self, thread: usize, object: ObjectId) {
-        let clock = std::mem::take(&mut self.threads[thread].clock);
-        self.object(object).clock.copy(&clock);
-        self.threads[thread].clock = clock;
+        self.objects.of(object, self.generation).clock.copy(&self.threads[thread].clock);
     }
 
     /// `object` also passes on what `thread` knows.
+    #[inline]
     pub(super) fn publish_more(&mut self, thread: usize, object: ObjectId) {
-        let clock = std::mem::take(&mut self.threads[thread].clock);
-        self.object(object).clock.join(&clock);
-        self.threads[thread].clock = clock;
+        self.objects.of(object, self.generation).clock.join(&self.threads[thread].clock);
     }
 
     /// `object` passes on nothing any more.
+    #[inline]
     pub(super) fn renew(&mut self, object: ObjectId) {
-        if self.published(object).is_some() {
-            self.object(object).clock.clear();
+        if let Some(published) = self.objects.0.get_mut(object.0 as usize) {
+            published.clock.clear();
         }
     }
 
     /// A relaxed load of `object`: an acquire fence will take over what it passes on.
+    #[inline]
     pub(super) fn find(&mut self, thread: usize, object: ObjectId) {
-        let mut found = std::mem::take(&mut self.threads[thread].found);
-        if let Some(published) = self.published(object) {
-            found.join(published);
+        if let Some(published) = self.objects.passing_on(object, self.generation) {
+            self.threads[thread].found.join(published);
         }
-        self.threads[thread].found = found;
     }
 
     /// A relaxed store to `object`, or a relaxed read-modify-write if it `continues` what was there: it
@@ -180,9 +178,7 @@ impl Clocks {
         if self.threads[thread].fence.is_empty() {
             return;
         }
-        let fence = std::mem::take(&mut self.threads[thread].fence);
-        self.object(object).clock.join(&fence);
-        self.threads[thread].fence = fence;
+        self.objects.of(object, self.generation).clock.join(&self.threads[thread].fence);
     }
 
     /// A release fence.
@@ -200,7 +196,7 @@ impl Clocks {
     fn queue(&mut self, channel: ObjectId) -> &mut Queue {
         let generation = self.generation;
         let next = self.queues.len() as u32 + 1;
-        let published = self.object(channel);
+        let published = self.objects.of(channel, generation);
         if published.queue == 0 {
             published.queue = next;
         }

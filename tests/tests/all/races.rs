@@ -47,6 +47,7 @@ const MESSAGES: &[(&str, &str)] = &[
 const NOT_AT_FIRST: &[&str] = &[
     "counted::buggy_count_that_is_read_again",
     "memory::buggy_use_after_free",
+    "memory::buggy_variable_that_some_schedules_share",
     "orderings::buggy_by_a_store_that_does_not_continue",
     "publish::buggy_relaxed_flag",
 ];
