@@ -77,6 +77,18 @@ impl Spread {
     }
 }
 
+/// What it costs to look for data races: how many times as long an execution takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RacesCost {
+    /// By the fastest run of either way. Other work on the machine only ever makes a run slower, so these are the two that
+    /// it disturbed least.
+    pub(super) fastest: f64,
+    /// By runs that took turns.
+    pub(super) pairs: Spread,
+    /// How many of those there were.
+    pub(super) count: usize,
+}
+
 /// All measurements.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
@@ -101,6 +113,15 @@ impl Figures {
     /// How many times as fast as the fastest of other tools ours is.
     pub(super) fn ratio(&self, program: &str, prefix: &str) -> Option<f64> {
         Some(self.cell(program, OURS).rate()?.median / self.best_rate(program, prefix)?)
+    }
+
+    /// What it costs to look for races in `program`; nothing if it was too short to be measured.
+    pub(super) fn cost_of_races(&self, program: &str) -> Option<RacesCost> {
+        let [off, on] = [OURS, WITH_RACES].map(|tool| self.cell(program, tool));
+        let ratios = off.0.iter().zip(&on.0).map(|(off, on)| off.rate / on.rate);
+        let pairs = Spread::of(ratios.clone())?;
+        let fastest = off.rate()?.greatest / on.rate()?.greatest;
+        Some(RacesCost { fastest, pairs, count: ratios.filter(|ratio| ratio.is_finite()).count() })
     }
 
     /// Nanoseconds of an execution without its atomic operations, and of each of those.
@@ -138,6 +159,22 @@ mod tests {
     fn a_line_is_fitted() {
         let (fixed, each) = linear_fit(&[(1.0, 12.0), (2.0, 14.0), (4.0, 18.0)]);
         assert!((fixed - 10.0).abs() < 1e-9 && (each - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_disturbed_run_does_not_change_the_cost_of_races() {
+        let mut figures = Figures::default();
+        for (off, on) in [(90.0, 60.0), (80.0, 20.0), (84.0, 56.0)] {
+            for (tool, rate) in [(OURS, off), (WITH_RACES, on)] {
+                let (end, executions) = (End::Exhausted, 1);
+                let measurement =
+                    Measurement { end, executions, rate, own_rate: rate, bytes_per_pending: None };
+                figures.add("p", tool, measurement);
+            }
+        }
+        let pairs = Spread { least: 1.5, median: 1.5, greatest: 4.0 };
+        assert_eq!(figures.cost_of_races("p"), Some(RacesCost { fastest: 1.5, pairs, count: 3 }));
+        assert_eq!(figures.cost_of_races("q"), None);
     }
 
     #[test]

@@ -36,7 +36,8 @@ Usage: cargo xtask bench [OPTIONS]
 
   --only PART        `rates`, `bugs` or `memory` (repeatable)
   --quick            one round, one seed, half of the time: a minute or two, once everything is built
-  --rounds N         measure rates N times; the table has medians [default: 3]
+  --rounds N         measure rates N times; the table has medians [default: 3]; ours is explored three
+                     times in each round, with races off and on in turn
   --seconds N        what a peer gets for a program in a round, and memory for each search [default: 1]
   --seeds N          look for bugs N times where chance has a part in it [default: 5]
   --limit N          seconds in which a bug must be found [default: 2]

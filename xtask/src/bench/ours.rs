@@ -16,10 +16,18 @@ const PERIOD: Duration = Duration::from_millis(2);
 /// Shorter runs say nothing about a rate.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// Explores every program once, one after the other, without and with a search for data races.
+/// How often exploring without and with a search for data races take turns in a round. What disturbs one of a program's
+/// runs lasts a second or so; the runs of both ways lie beside each other, and there are enough of each that some are
+/// undisturbed.
+const TURNS: u32 = 3;
+
+/// Explores every program, one after the other, without and with a search for data races, in turn.
 pub(super) fn measure(repository: &Path, figures: &mut Figures) -> Result<()> {
-    measure_as(OURS, "off", repository, figures)?;
-    measure_as(WITH_RACES, "on", repository, figures)
+    for _ in 0..TURNS {
+        measure_as(OURS, "off", repository, figures)?;
+        measure_as(WITH_RACES, "on", repository, figures)?;
+    }
+    Ok(())
 }
 
 fn measure_as(tool: &str, races: &str, repository: &Path, figures: &mut Figures) -> Result<()> {

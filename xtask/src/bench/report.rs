@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::figures::{End, Figures, OURS, Spread, WITH_RACES};
-use super::targets::Target;
+use super::targets::{RATED, Target};
 use super::{COMPARED, PADDED, peers};
 
 pub(super) type Rows = Vec<Vec<String>>;
@@ -55,6 +55,7 @@ pub(super) fn sections(figures: &Figures, targets: &[Target]) -> Vec<Section> {
     vec![
         Section::new("executions per second, and to exhaust", comparison(figures)),
         Section::new("cost of an execution", costs(figures)),
+        cost_of_races(figures),
         Section::new("targets", verdicts(targets)),
     ]
 }
@@ -82,7 +83,16 @@ pub(super) fn json(figures: &Figures, targets: &[Target]) -> Value {
             "measured": target.measured, "reached": target.reached,
         })
     });
-    json!({ "measurements": measurements, "targets": targets.collect::<Vec<_>>() })
+    let races = RATED.iter().filter_map(|program| Some((program, figures.cost_of_races(program)?)));
+    let races = races.map(|(program, cost)| {
+        json!({
+            "program": program, "fastest": cost.fastest, "pairs": cost.pairs.json(), "count": cost.count,
+        })
+    });
+    json!({
+        "measurements": measurements, "cost_of_races": races.collect::<Vec<_>>(),
+        "targets": targets.collect::<Vec<_>>(),
+    })
 }
 
 fn tools() -> impl Iterator<Item = &'static str> {
@@ -112,7 +122,11 @@ fn comparison(figures: &Figures) -> Rows {
             });
             let rate = cell.rate();
             let range = |rate: Spread| format!("{:.0} to {:.0}", rate.least, rate.greatest);
-            let ratio = if tool == OURS { None } else { figures.ratio(program, tool) };
+            let ratio = match tool {
+                OURS => None,
+                WITH_RACES => figures.cost_of_races(program).map(|cost| cost.fastest),
+                _ => figures.ratio(program, tool),
+            };
             rows.push(vec![
                 program.to_owned(),
                 tool.to_owned(),
@@ -136,6 +150,30 @@ fn costs(figures: &Figures) -> Rows {
         rows.push(vec![tool.to_owned(), fixed, each]);
     }
     rows
+}
+
+/// How many times as long an execution takes if data races are looked for.
+fn cost_of_races(figures: &Figures) -> Section {
+    let headings =
+        ["program", "times as long, fastest runs", "median of pairs", "least to greatest", "pairs"];
+    let mut rows = vec![row(&headings)];
+    for program in RATED {
+        let cells = figures.cost_of_races(program).map(|cost| {
+            let pairs = cost.pairs;
+            [
+                format!("{:.2}", cost.fastest),
+                format!("{:.2}", pairs.median),
+                format!("{:.2} to {:.2}", pairs.least, pairs.greatest),
+                cost.count.to_string(),
+            ]
+        });
+        let cells = cells.unwrap_or_else(|| std::array::from_fn(|_| "-".to_owned()));
+        rows.push([program.to_owned()].into_iter().chain(cells).collect());
+    }
+    let note = "Explored with races off and on in turn, by time on a core. Other work on the machine makes single runs \
+                slower, never faster: so the first figure compares the fastest run of either way, and it is the one that \
+                counts for the target and beside \"with races on\". The other figures are of runs right after each other.";
+    Section { notes: vec![note.to_owned()], ..Section::new("cost of looking for data races", rows) }
 }
 
 fn verdicts(targets: &[Target]) -> Rows {

@@ -26,6 +26,7 @@ const NANOSECONDS_PER_OPERATION: f64 = 60.0;
 const NANOSECONDS_PER_EXECUTION: f64 = 1000.0;
 const EXECUTIONS_TO_THE_BUG: u64 = 3;
 const BYTES_PER_PENDING: f64 = 64.0;
+const TIMES_WITH_RACES: f64 = 2.0;
 
 /// Compares the figures with the targets.
 pub(super) fn check(figures: &Figures) -> Vec<Target> {
@@ -44,6 +45,15 @@ pub(super) fn check(figures: &Figures) -> Vec<Target> {
     let costs = figures.costs(OURS);
     targets.push(at_most("ns per visible operation", costs.map(|(_, each)| each), NANOSECONDS_PER_OPERATION));
     targets.push(at_most("ns fixed per execution", costs.map(|(fixed, _)| fixed), NANOSECONDS_PER_EXECUTION));
+    targets.extend(RATED.map(|program| {
+        let cost = figures.cost_of_races(program).map(|cost| cost.fastest);
+        Target {
+            what: format!("time on {program} with races on"),
+            wanted: format!("less than {TIMES_WITH_RACES} times"),
+            measured: cost.map_or("-".to_owned(), |cost| format!("{cost:.2} times")),
+            reached: cost.map(|cost| cost < TIMES_WITH_RACES),
+        }
+    }));
     targets.extend(CLASSES.map(|(program, classes)| count(figures, program, classes)));
     let found = figures.cell(WITH_BUG, OURS);
     let found = found.first().filter(|found| found.end == End::Failed).map(|found| found.executions as f64);
