@@ -21,7 +21,7 @@ const FIXES: [&str; 4] = [
 fn the_demo_shows_four_bugs_and_four_fixes() {
     let repository = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let target = Utf8Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo");
-    let args = ["--manifest-path", "tests/demo/Cargo.toml", "--target-dir", target.as_str()];
+    let args = ["--all-tests", "--manifest-path", "tests/demo/Cargo.toml", "--target-dir", target.as_str()];
     let more = ["--message-format", "json"];
     let output = Schedcheck::new(repository, &[&args[..], &more].concat()).run().expect_code(100);
     let verdicts = output.verdicts();
