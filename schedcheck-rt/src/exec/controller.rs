@@ -121,8 +121,7 @@ pub(crate) struct World {
     pub(crate) end_of_thread: Option<fn(super::Active)>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
-    /// What this execution has seen does not suffice: a stack was compared to a greater depth than was clean when it began,
-    /// or accesses were not noted that should have been.
+    /// It is to be made again: a stack was compared deeper than it was clean, or accesses were not noted.
     pub(crate) once_more: bool,
     /// A loop was gated although its state does not repeat.
     pub(crate) spin_bound_reached: bool,
