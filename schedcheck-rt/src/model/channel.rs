@@ -9,8 +9,11 @@
 //! * A clone of a sender is no step: only "nobody is left" can be observed, and whoever clones is
 //!   left. Drops that are not the last commute.
 //! * A send into a channel of two or more places that was full is enabled by the receive that made
-//!   room. With one place that edge would hide that two senders compete for it (the receive is
-//!   itself behind the other send), so there the room is taken and released like a lock.
+//!   room. Where the receive is itself behind another send, that edge hides that the two compete for
+//!   a place. So a send *takes* one ([`Mode::AwaitWrite`]): the search then asks what would have
+//!   happened, had it come before the one that took the last place. With one place the receive always
+//!   is behind the other send, so there the room is taken and released like a lock.
+//! * A send that waited for room and is told that the receiver has gone could have had a place, too.
 //! * Without any place, a send is an offer and a wait until it was taken. The receiver announces
 //!   that it waits, because `try_send` succeeds only then.
 
@@ -209,18 +212,22 @@ impl Channel {
 
     fn send(&mut self, moment: Moment, head: ObjectId) -> Applied {
         if self.disconnected() {
-            return if self.full_when_left {
-                Applied::access(tail(head), Mode::Await).enabled_by(self.receiver_left)
+            let applied = if self.full_when_left {
+                // It could have had a place, had it been there before whoever took the last one.
+                let room_mode = if self.capacity == 1 { Mode::AwaitWrite } else { Mode::None };
+                two((tail(head), Mode::AwaitWrite), (room(head), room_mode)).enabled_by(self.receiver_left)
             } else {
                 Applied::access(tail(head), Mode::Read)
-            }
-            .result(DISCONNECTED);
+            };
+            return applied.result(DISCONNECTED);
         }
-        let waited_for = match self.capacity {
-            0 | 1 | UNBOUNDED => NO_STEP,
-            places => self.sent.checked_sub(places as usize).map_or(NO_STEP, |take| self.takes[take]),
+        let (mode, waited_for) = match self.capacity {
+            0 | 1 | UNBOUNDED => (Mode::Write, NO_STEP),
+            places => {
+                let take = self.sent.checked_sub(places as usize);
+                (Mode::AwaitWrite, take.map_or(NO_STEP, |take| self.takes[take]))
+            }
         };
-        let mode = if waited_for == NO_STEP { Mode::Write } else { Mode::AwaitWrite };
         self.put(moment, self.capacity == 0);
         two((tail(head), mode), (room(head), taking_room(self.capacity))).enabled_by(waited_for)
     }
@@ -235,12 +242,12 @@ impl Channel {
             return two((room(head), Mode::Read), (tail(head), Mode::Read)).result(NOT_NOW);
         }
         self.put(moment, false);
-        let mode = match self.capacity {
-            0 => Mode::Write,
-            1 => Mode::TryAcquire,
-            _ => Mode::Read,
+        let (tail_mode, room_mode) = match self.capacity {
+            0 => (Mode::Write, Mode::Write),
+            1 => (Mode::Write, Mode::TryAcquire),
+            _ => (Mode::TryAcquire, Mode::Read),
         };
-        two((tail(head), Mode::Write), (room(head), mode))
+        two((tail(head), tail_mode), (room(head), room_mode))
     }
 
     fn offer_taken(&mut self, moment: Moment) -> Applied {
