@@ -304,6 +304,21 @@ fn channels() {
     }
     agree("a receiver that goes, rendezvous", || gone(0));
     agree("a receiver that goes, room for one", || gone(1));
+    fn tries(bound: usize) -> TestResult {
+        let (sender, receiver) = sync_channel(bound);
+        let other = sender.clone();
+        thread::scope(|scope| {
+            let others = scope.spawn(move || (other.try_send(1).is_ok(), other.send(2).is_ok()));
+            let own = [3, 4].map(|item| sender.try_send(item).is_ok());
+            let taken = [(); 2].map(|()| receiver.try_recv().ok());
+            drop(receiver);
+            report((others.join().unwrap(), own, taken));
+        });
+        Ok(())
+    }
+    agree_with_all("sends and receives that do not wait, rendezvous", || tries(0), Budget::NONE);
+    agree_with_all("the same, room for one", || tries(1), Budget::NONE);
+    agree_with_all("the same, room for two", || tries(2), Budget::NONE);
 }
 
 #[test]
@@ -519,8 +534,20 @@ mod what_waits_could_have_come_before_the_step_that_made_it_wait {
             });
             Ok(())
         };
+        let entries = || {
+            let once = Once::new();
+            panics(&once);
+            thread::scope(|scope| {
+                let enters = || catch_unwind(AssertUnwindSafe(|| once.call_once(|| {}))).is_err();
+                let told = [scope.spawn(enters), scope.spawn(enters)];
+                once.call_once_force(|_| {});
+                report(told.map(|thread| thread.join().unwrap()));
+            });
+            Ok(())
+        };
         agree_with_all("a panic and a second try by one thread", by_one_thread, Budget::NONE);
         agree_with_all("by two threads", by_two_threads, Budget::NONE);
+        agree_with_all("those who enter", entries, Budget::NONE);
     }
 }
 
@@ -664,4 +691,49 @@ fn whether_a_loop_waits_does_not_depend_on_independent_steps_of_others() {
         all.sort();
         assert_eq!(all.first(), all.last(), "classes with at most {bound} preemptions");
     }
+}
+
+/// Clearing the poison flag of a lock does not take the lock: somebody may hold it meanwhile.
+#[test]
+fn a_poison_flag_is_cleared_while_others_lock() {
+    fn poison(lock: &Mutex<Vec<u32>>) {
+        let panics = || {
+            let _guard = lock.lock();
+            std::panic::resume_unwind(Box::new(()));
+        };
+        _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
+    }
+    let mutex = || {
+        let lock = Mutex::new(Vec::new());
+        poison(&lock);
+        thread::scope(|scope| {
+            let other = scope.spawn(|| lock.lock().is_err());
+            scope.spawn(|| lock.clear_poison());
+            let own = lock.lock().is_err();
+            report((own, other.join().unwrap()));
+        });
+        Ok(())
+    };
+    let tried = || {
+        let lock = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            let other = scope.spawn(|| lock.try_lock().is_ok());
+            scope.spawn(|| poison(&lock));
+            lock.clear_poison();
+            report((lock.is_poisoned(), other.join().unwrap()));
+        });
+        Ok(())
+    };
+    let rwlock = || {
+        let lock = RwLock::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| *lock.write().unwrap() += 1);
+            scope.spawn(|| lock.clear_poison());
+            report(*lock.read().unwrap());
+        });
+        Ok(())
+    };
+    agree_with_all("a mutex", mutex, Budget::NONE);
+    agree_with_all("a mutex that is tried", tried, Budget::NONE);
+    agree_with_all("a reader-writer lock", rwlock, Budget::NONE);
 }

@@ -107,25 +107,6 @@ const fn end(head: ObjectId, capacity: u32) -> ObjectId {
     if capacity == 0 { tail(head) } else { ObjectId(head.0 + 4) }
 }
 
-/// The accesses of a pending channel operation, as far as they are known. The parameter of every
-/// such operation is the capacity.
-pub(crate) fn pending_accesses(op: &Op) -> [Access; 2] {
-    let (head, capacity) = (op.object, op.arg);
-    let blocking = if matches!(capacity, 0 | UNBOUNDED) { Mode::Write } else { Mode::AwaitWrite };
-    match op.kind {
-        Kind::Send => two((tail(head), blocking), (room(head), taking_room(capacity))),
-        Kind::TrySend if capacity == 1 => two((tail(head), Mode::Write), (room(head), Mode::TryAcquire)),
-        Kind::TrySend => two((tail(head), Mode::Write), (room(head), Mode::Write)),
-        Kind::ReceiverArrives => Applied::access(room(head), Mode::Write),
-        Kind::Receive => two((head, Mode::AwaitWrite), (room(head), making_room(capacity))),
-        Kind::TryReceive => two((tail(head), Mode::Read), (end(head, capacity), Mode::Read)),
-        Kind::DropSender => two((senders(head), Mode::Write), (end(head, capacity), Mode::Write)),
-        Kind::DropReceiver => two((tail(head), Mode::Write), (room(head), Mode::Write)),
-        _ => Applied::LOCAL,
-    }
-    .accesses
-}
-
 impl Channel {
     pub(super) fn new(capacity: u32) -> Channel {
         Channel {
@@ -233,21 +214,31 @@ impl Channel {
     }
 
     fn try_send(&mut self, moment: Moment, head: ObjectId) -> Applied {
+        let applied = self.trying_to_send(head);
+        if applied.result == PASSED_ON {
+            self.put(moment, false);
+        }
+        applied
+    }
+
+    fn trying_to_send(&self, head: ObjectId) -> Applied {
         if self.disconnected() {
             return Applied::access(tail(head), Mode::Read).result(DISCONNECTED);
         }
         let possible =
             if self.capacity == 0 { self.receiver_waits && self.items.is_empty() } else { !self.is_full() };
         if !possible {
-            return two((room(head), Mode::Read), (tail(head), Mode::Read)).result(NOT_NOW);
+            // Where the room is a lock, it tells all. A send that comes later would compete with a look at
+            // the tail as if it could have come first, which it could not as long as there was no room.
+            let tail_mode = if self.capacity == 1 { Mode::None } else { Mode::Read };
+            return two((room(head), Mode::Read), (tail(head), tail_mode)).result(NOT_NOW);
         }
-        self.put(moment, false);
         let (tail_mode, room_mode) = match self.capacity {
             0 => (Mode::Write, Mode::Write),
             1 => (Mode::Write, Mode::TryAcquire),
             _ => (Mode::TryAcquire, Mode::Read),
         };
-        two((tail(head), tail_mode), (room(head), room_mode))
+        two((tail(head), tail_mode), (room(head), room_mode)).result(PASSED_ON)
     }
 
     fn offer_taken(&mut self, moment: Moment) -> Applied {
@@ -291,19 +282,43 @@ impl Channel {
     }
 
     fn try_receive(&mut self, moment: Moment, head: ObjectId) -> Applied {
-        if self.take(moment).is_some() {
-            // The receiver has the head for itself: only senders can notice that an item left.
-            let applied = match self.capacity {
-                0 | UNBOUNDED => two((tail(head), Mode::Read), (head, Mode::Write)),
-                // The send of this item took the room: that is what it competes with. Later sends
-                // had to wait for it, and must not seem reversible through the tail.
-                1 => Applied::access(room(head), Mode::Release),
-                capacity => two((tail(head), Mode::Read), (room(head), making_room(capacity))),
-            };
-            return applied.result(PASSED_ON);
+        let applied = self.trying_to_receive(head);
+        self.take(moment);
+        applied
+    }
+
+    fn trying_to_receive(&self, head: ObjectId) -> Applied {
+        if self.items.is_empty() {
+            let answer = if self.senders == 0 { DISCONNECTED } else { NOT_NOW };
+            return two((tail(head), Mode::Read), (end(head, self.capacity), Mode::Read)).result(answer);
         }
-        let answer = if self.senders == 0 { DISCONNECTED } else { NOT_NOW };
-        two((tail(head), Mode::Read), (end(head, self.capacity), Mode::Read)).result(answer)
+        // The receiver has the head for itself: only senders can notice that an item left.
+        let applied = match self.capacity {
+            0 | UNBOUNDED => two((tail(head), Mode::Read), (head, Mode::Write)),
+            // The send of this item took the room: that is what it competes with. Later sends
+            // had to wait for it, and must not seem reversible through the tail.
+            1 => Applied::access(room(head), Mode::Release),
+            capacity => two((tail(head), Mode::Read), (room(head), making_room(capacity))),
+        };
+        applied.result(PASSED_ON)
+    }
+
+    /// The accesses of a pending operation, as it would turn out now or as far as they are known. The
+    /// parameter of every such operation is the capacity.
+    pub(super) fn pending_accesses(&self, op: &Op) -> [Access; 2] {
+        let (head, capacity) = (op.object, op.arg);
+        let blocking = if matches!(capacity, 0 | UNBOUNDED) { Mode::Write } else { Mode::AwaitWrite };
+        match op.kind {
+            Kind::Send => two((tail(head), blocking), (room(head), taking_room(capacity))),
+            Kind::TrySend => self.trying_to_send(head),
+            Kind::ReceiverArrives => Applied::access(room(head), Mode::Write),
+            Kind::Receive => two((head, Mode::AwaitWrite), (room(head), making_room(capacity))),
+            Kind::TryReceive => self.trying_to_receive(head),
+            Kind::DropSender => two((senders(head), Mode::Write), (end(head, capacity), Mode::Write)),
+            Kind::DropReceiver => two((tail(head), Mode::Write), (room(head), Mode::Write)),
+            _ => Applied::LOCAL,
+        }
+        .accesses
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Entering is an exclusive acquisition for whoever has to run the initialiser and a shared one for
 //! everybody who finds the work done: it blocks while the initialiser runs and competes with the
-//! entry that ran it, never with its end.
+//! entry that ran it, never with its end. One that is told of poison holds nothing afterwards, unlike
+//! a sharer, whom a later exclusive entry would have to wait for: it takes something once it is there.
 //!
 //! Whether the work is done changes only when an initialiser ends, so that is an object of its own,
 //! numbered after the first: written by the end, read by looking, awaited by those who wait without
@@ -111,6 +112,9 @@ impl Once {
                 self.overrode = progress == POISONED;
                 Applied::access(op.object, Mode::Acquire).result(progress)
             }
+            Kind::OnceEnter if progress == POISONED => {
+                Applied::access(op.object, Mode::AwaitWrite).enabled_by(self.ended).result(progress)
+            }
             Kind::OnceEnter => Applied::access(op.object, Mode::AcquireShared).result(progress),
             Kind::OnceFinish => {
                 self.phase = if op.arg == COMPLETE { Phase::Complete } else { Phase::Poisoned };
@@ -167,7 +171,7 @@ mod tests {
         once.apply(at(0), &op(Kind::OnceEnter, 0));
         once.apply(at(1), &op(Kind::OnceFinish, POISONED));
         let stopped = once.apply(at(2), &op(Kind::OnceEnter, 0));
-        assert_eq!((stopped.result, stopped.accesses[0].mode), (POISONED, Mode::AcquireShared));
+        assert_eq!((stopped.result, stopped.accesses[0].mode), (POISONED, Mode::AwaitWrite));
         assert!(once.ready(&op(Kind::OnceWait, 0)).enabled, "to be told of the poison");
         assert!(!once.ready(&op(Kind::OnceWait, IGNORE_POISON)).enabled);
         let forced = once.apply(at(3), &op(Kind::OnceEnter, IGNORE_POISON));
