@@ -18,6 +18,7 @@ pub mod story;
 pub mod summary;
 pub mod trend;
 pub mod words;
+mod xml;
 
 use std::io::{self, Write};
 

@@ -12,7 +12,7 @@ use super::fairness::PATIENCE;
 use super::heap::Heap;
 use super::image::Image;
 use super::intentions::pending_accesses;
-use super::outcome::{Divergence, Outcome, PanicReport};
+use super::outcome::{Divergence, Outcome, PanicReport, expected_turn};
 use super::outside::Met;
 use super::places::PlaceTable;
 use super::places::sites::SiteTable;
@@ -490,8 +490,7 @@ impl World {
                     format!("it is at {} ({}), which cannot run now", op.kind.name(), op.site)
                 }
             };
-            let expected =
-                format!("thread {} runs alternative {}", self.names.path(choice.thread), choice.alt.0);
+            let expected = expected_turn(&self.names.path(choice.thread), choice.alt);
             self.outcome = Some(Outcome::Diverged(Divergence { step, expected, found }));
             return false;
         };

@@ -1,7 +1,7 @@
 //! Every way an execution can end.
 
 use crate::model::Site;
-use crate::search::step::ThreadId;
+use crate::search::step::{Alt, BudgetKind, ThreadId};
 
 /// How one execution ended.
 #[derive(Clone, Debug)]
@@ -92,6 +92,17 @@ pub struct Divergence {
     pub expected: String,
     /// What was there.
     pub found: String,
+}
+
+/// What a plan wants of a thread, in words.
+pub(super) fn expected_turn(thread: &str, alt: Alt) -> String {
+    let does = match alt.budget() {
+        None => "runs",
+        Some(BudgetKind::Spurious) => "wakes up for no reason",
+        Some(BudgetKind::Timeout) => "gives up waiting",
+        Some(BudgetKind::WeakFailure) => "fails to exchange for no reason",
+    };
+    format!("thread {thread} {does}")
 }
 
 /// A source place, in the form reports use.

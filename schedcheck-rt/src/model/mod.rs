@@ -386,6 +386,7 @@ impl Objects {
     }
 
     /// The state of an object as a number, where operations on it depend on it.
+    #[inline]
     pub fn summary(&self, object: ObjectId) -> u64 {
         match self.state(object) {
             State::Mutex(mutex) => mutex.summary(),

@@ -307,6 +307,7 @@ impl History {
     }
 
     /// How many steps of each thread happen before `step` or are it.
+    #[inline]
     pub fn clock(&self, step: StepIndex) -> &[u32] {
         self.row(step as usize * self.width)
     }
@@ -334,6 +335,7 @@ impl History {
     }
 
     /// Whether `first`, a step of `thread`, happens before `second` or is it.
+    #[inline]
     pub fn before(&self, first: StepIndex, thread: ThreadId, second: StepIndex) -> bool {
         self.clock(second)[thread.0 as usize] >= self.index(first)
     }

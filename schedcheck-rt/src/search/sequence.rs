@@ -39,7 +39,12 @@ impl Inserter {
             match self.without[..] {
                 [only] if only < len => {
                     let owner = source.trace.events[only as usize].thread;
-                    self.rest.extend(behind.filter(|&step| !source.history.before(only, owner, step)));
+                    // A plain loop: the closure of a filter is called for every step.
+                    for step in behind {
+                        if !source.history.before(only, owner, step) {
+                            self.rest.push(step);
+                        }
+                    }
                 }
                 _ => self.rest.extend(behind.filter(|&step| {
                     !self.without.iter().any(|&gone| {

@@ -109,11 +109,13 @@ impl Tree {
         }
     }
 
+    #[inline]
     pub(super) fn start(&self, line: LineId) -> StepIndex {
         self.lines.get(line).start()
     }
 
     /// First step at which nothing from outside matters any more.
+    #[inline]
     pub(super) fn free(&self, line: LineId) -> StepIndex {
         self.lines.free(line)
     }
@@ -128,6 +130,7 @@ impl Tree {
     }
 
     /// The edge a line itself takes at a step of its chain.
+    #[inline]
     pub(super) fn chained(&self, line: LineId, step: StepIndex) -> Edge {
         let start = self.start(line);
         self.lines.chain_step(line, (step - start) as usize).expect("a step of the chain")

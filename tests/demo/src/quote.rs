@@ -126,12 +126,11 @@ pub mod fixed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use schedcheck_rt::schedcheck;
     use std::thread;
 
     const COMPLETE: Quote = Quote { buy: 100, sell: 103 };
 
-    #[schedcheck]
+    #[test]
     fn buggy_board_shows_half_a_quote() {
         let board = buggy::Board::new(3);
         thread::scope(|scope| {
@@ -140,7 +139,7 @@ mod tests {
         });
     }
 
-    #[schedcheck]
+    #[test]
     fn fixed_board_shows_all_or_nothing() {
         let board = fixed::Board::new(3);
         thread::scope(|scope| {

@@ -57,7 +57,6 @@ pub mod fixed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use schedcheck_rt::schedcheck;
     use std::thread;
 
     fn transfers_in_both_directions(transfer: fn(&Account, &Account, u64)) {
@@ -69,12 +68,12 @@ mod tests {
         assert_eq!((alice.balance(), bob.balance()), (120, 80));
     }
 
-    #[schedcheck]
+    #[test]
     fn buggy_transfers_lock_each_other_out() {
         transfers_in_both_directions(buggy::transfer);
     }
 
-    #[schedcheck]
+    #[test]
     fn fixed_transfers_both_arrive() {
         transfers_in_both_directions(fixed::transfer);
     }

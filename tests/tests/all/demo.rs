@@ -1,5 +1,6 @@
 //! The first command of the README: every bug of the demo is found, every fix passes with full coverage.
 use camino::Utf8Path;
+use fs_err as fs;
 use schedcheck_tests::cli::Schedcheck;
 
 /// Each bug with the outcomes that show it. The torn publish is also a data race.
@@ -21,8 +22,10 @@ const FIXES: [&str; 4] = [
 fn the_demo_shows_four_bugs_and_four_fixes() {
     let repository = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let target = Utf8Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo");
-    let args = ["--manifest-path", "tests/demo/Cargo.toml", "--target-dir", target.as_str()];
-    let more = ["--message-format", "json"];
+    let readme = fs::read_to_string(repository.join("README.md")).unwrap();
+    let command = readme.lines().find_map(|line| line.strip_prefix("$ cargo schedcheck ")).unwrap();
+    let args: Vec<&str> = command.split('#').next().unwrap().split_whitespace().collect();
+    let more = ["--target-dir", target.as_str(), "--message-format", "json"];
     let output = Schedcheck::new(repository, &[&args[..], &more].concat()).run().expect_code(100);
     let verdicts = output.verdicts();
     assert_eq!(verdicts.len(), BUGS.len() + FIXES.len(), "{verdicts:#?}");

@@ -10,8 +10,14 @@ const CLOSING: &str = "<!-- /failure -->";
 fn the_readme_shows_a_real_failure() {
     let repository = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let target = Utf8Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo");
-    let args =
-        ["--manifest-path", "tests/demo/Cargo.toml", "buggy_transfers", "--target-dir", target.as_str()];
+    let args = [
+        "--all-tests",
+        "--manifest-path",
+        "tests/demo/Cargo.toml",
+        "buggy_transfers",
+        "--target-dir",
+        target.as_str(),
+    ];
     let output = Schedcheck::new(repository, &args).env("COLUMNS", "120").run().expect_code(100);
     let failure: Vec<&str> = output
         .stderr

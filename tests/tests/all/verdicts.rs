@@ -182,7 +182,7 @@ const FAILING: &[(&str, &str, &str)] = &[
     (
         "threads::world_outside",
         "nondeterminism",
-        "not deterministic under control: at step 1 thread 0 runs alternative 0, but that thread is not there",
+        "not deterministic under control: at step 1 thread 0 runs, but that thread is not there",
     ),
 ];
 

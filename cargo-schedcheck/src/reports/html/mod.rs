@@ -109,7 +109,7 @@ fn page(data: &Value) -> io::Result<String> {
 
 /// Shows the page in a browser; a machine without one is no failure of the run.
 fn open(path: &Utf8Path) {
-    if let Err(error) = opener::open(path) {
+    if let Err(error) = open::that(path) {
         say(&format!("warning: {path} could not be opened: {error}"));
     }
 }
