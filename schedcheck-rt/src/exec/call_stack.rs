@@ -27,12 +27,12 @@ impl Call {
 /// The calls of user code, innermost first. Calls of std within them are left out.
 pub(super) fn calls_of_user(stack: &Backtrace) -> Vec<Call> {
     let mut calls = parse(&stack.to_string());
-    // Below the thread's first frame is the engine, which has nothing to do with the user's calls.
-    let end = calls.iter().position(|call| call.place.0.contains("/corosensei-"));
-    calls.truncate(end.unwrap_or(calls.len()));
     calls.retain(Call::is_of_user);
     calls
 }
+
+/// Below the first frame of a model thread is the engine, which has nothing to do with the user's calls.
+const FIRST_FRAME: &str = "corosensei::";
 
 /// Reads lines of the form `  4: function` followed by `at file:line:column`.
 fn parse(text: &str) -> Vec<Call> {
@@ -46,6 +46,9 @@ fn parse(text: &str) -> Vec<Call> {
         } else if let Some((number, name)) = line.split_once(": ")
             && number.bytes().all(|byte| byte.is_ascii_digit())
         {
+            if name.contains(FIRST_FRAME) {
+                break;
+            }
             function = name;
         }
     }
@@ -77,7 +80,9 @@ mod tests {
    1: bank::account::{closure#0}
              at ./src/lib.rs:12:34
    2: unknown
-   3: main";
+   3: <corosensei::coroutine::Coroutine<(), (), ()>>::with_stack::coroutine_func
+   4: bank::main
+             at ./src/lib.rs:1:0";
         let calls = parse(text);
         let users: Vec<_> = calls.iter().filter(|call| call.is_of_user()).collect();
         assert_eq!(calls.len(), 2);
