@@ -8,11 +8,11 @@ use schedcheck_rt::facade::sync::atomic::{AtomicBool, AtomicUsize};
 use schedcheck_rt::facade::sync::mpsc::{channel, sync_channel};
 use schedcheck_rt::facade::sync::{Barrier, Condvar, Mutex, Once, OnceLock, RwLock};
 use schedcheck_rt::facade::thread;
+use schedcheck_rt::search::Options;
 use schedcheck_rt::search::step::Budget;
-use schedcheck_rt::search::{Options, Reduction};
 use std::sync::atomic::Ordering::SeqCst;
 use support::exhaust::exhaust_within;
-use support::explore::{ORDERS, by, every_order, explore, report};
+use support::explore::{ORDERS, agree_with_all, by, every_order, explore, report};
 
 /// What is claimed about the numbers of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -304,6 +304,21 @@ fn channels() {
     }
     agree("a receiver that goes, rendezvous", || gone(0));
     agree("a receiver that goes, room for one", || gone(1));
+    fn tries(bound: usize) -> TestResult {
+        let (sender, receiver) = sync_channel(bound);
+        let other = sender.clone();
+        thread::scope(|scope| {
+            let others = scope.spawn(move || (other.try_send(1).is_ok(), other.send(2).is_ok()));
+            let own = [3, 4].map(|item| sender.try_send(item).is_ok());
+            let taken = [(); 2].map(|()| receiver.try_recv().ok());
+            drop(receiver);
+            report((others.join().unwrap(), own, taken));
+        });
+        Ok(())
+    }
+    agree_with_all("sends and receives that do not wait, rendezvous", || tries(0), Budget::NONE);
+    agree_with_all("the same, room for one", || tries(1), Budget::NONE);
+    agree_with_all("the same, room for two", || tries(2), Budget::NONE);
 }
 
 #[test]
@@ -408,19 +423,6 @@ fn loops_that_wait() {
     }
     agree_on_results("a loop at a flag", flag);
     agree_on_results("a spin lock", spin_lock);
-}
-
-/// Compares with a search that leaves nothing out.
-fn agree_with_all(name: &str, body: fn() -> TestResult, budget: Budget) {
-    let all = Options { reduction: Reduction::None, ..by("dfs", budget) };
-    let truth = explore(body, all).results;
-    for order in ORDERS {
-        for reduction in [Reduction::Optimal, Reduction::Source] {
-            let found = explore(body, Options { reduction, ..by(order, budget) });
-            assert_eq!(found.results, truth, "{name} by {order}, {reduction:?}: {found:?}");
-            assert_eq!(found.stats.diverged, 0, "{name} by {order}, {reduction:?}");
-        }
-    }
 }
 
 /// A time-out that fires because nothing else can happen comes before whatever others do afterwards. That

@@ -86,14 +86,27 @@ impl Output {
         verdicts
     }
 
-    /// Stderr without the lines that cargo itself printed.
+    /// Stderr without the lines that a build printed.
     pub fn own_stderr(&self) -> String {
-        const CARGO: [&str; 6] =
-            ["Compiling ", "Finished ", "Locking ", "Updating ", "Preparing ", "Blocking "];
-        let own =
-            self.stderr.lines().filter(|line| !CARGO.iter().any(|verb| line.trim_start().starts_with(verb)));
+        let own = self.stderr.lines().filter(|line| !is_of_a_build(line));
         own.map(|line| format!("{line}\n")).collect()
     }
+}
+
+/// Whether a line tells how far a build is: one of cargo itself, or that the engine is being built.
+pub fn is_of_a_build(line: &str) -> bool {
+    const VERBS: [&str; 9] = [
+        "Adding ",
+        "Blocking ",
+        "Compiling ",
+        "Downloaded ",
+        "Downloading ",
+        "Finished ",
+        "Locking ",
+        "Preparing ",
+        "Updating ",
+    ];
+    VERBS.iter().any(|verb| line.trim_start().starts_with(verb))
 }
 
 /// Removes what would make cargo or the command behave differently here than elsewhere.

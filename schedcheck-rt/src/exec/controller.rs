@@ -524,7 +524,7 @@ impl World {
                     // What it will do, the twin before it does first.
                     [Access::NONE; 2]
                 } else {
-                    pending_accesses(&thread.op, ready.enabled)
+                    pending_accesses(&self.objects, &thread.op, ready.enabled)
                 },
                 site,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),

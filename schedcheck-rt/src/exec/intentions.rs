@@ -1,10 +1,10 @@
 //! What a thread would do to its objects if it ran now: what the search knows of pending operations.
 
-use crate::model::{Kind, Op};
+use crate::model::{Kind, Objects, Op};
 use crate::search::step::{Access, Mode, ObjectId};
 
 /// The accesses an operation will make, as far as they are known beforehand.
-pub(super) fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
+pub(super) fn pending_accesses(objects: &Objects, op: &Op, enabled: bool) -> [Access; 2] {
     let mode = match op.kind {
         Kind::Begin | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Choose | Kind::Label => {
             Mode::None
@@ -58,7 +58,7 @@ pub(super) fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
         | Kind::Receive
         | Kind::TryReceive
         | Kind::DropSender
-        | Kind::DropReceiver => return crate::model::channel_accesses(op),
+        | Kind::DropReceiver => return objects.channel_accesses(op),
     };
     let second = if op.second == ObjectId::NONE { Mode::None } else { Mode::Read };
     [Access::new(op.object, mode), Access::new(op.second, second)]

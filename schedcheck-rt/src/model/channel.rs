@@ -9,8 +9,11 @@
 //! * A clone of a sender is no step: only "nobody is left" can be observed, and whoever clones is
 //!   left. Drops that are not the last commute.
 //! * A send into a channel of two or more places that was full is enabled by the receive that made
-//!   room. With one place that edge would hide that two senders compete for it (the receive is
-//!   itself behind the other send), so there the room is taken and released like a lock.
+//!   room. Where the receive is itself behind another send, that edge hides that the two compete for
+//!   a place. So a send *takes* one ([`Mode::AwaitWrite`]): the search then asks what would have
+//!   happened, had it come before the one that took the last place. With one place the receive always
+//!   is behind the other send, so there the room is taken and released like a lock.
+//! * A send that waited for room and is told that the receiver has gone could have had a place, too.
 //! * Without any place, a send is an offer and a wait until it was taken. The receiver announces
 //!   that it waits, because `try_send` succeeds only then.
 
@@ -104,25 +107,6 @@ const fn end(head: ObjectId, capacity: u32) -> ObjectId {
     if capacity == 0 { tail(head) } else { ObjectId(head.0 + 4) }
 }
 
-/// The accesses of a pending channel operation, as far as they are known. The parameter of every
-/// such operation is the capacity.
-pub(crate) fn pending_accesses(op: &Op) -> [Access; 2] {
-    let (head, capacity) = (op.object, op.arg);
-    let blocking = if matches!(capacity, 0 | UNBOUNDED) { Mode::Write } else { Mode::AwaitWrite };
-    match op.kind {
-        Kind::Send => two((tail(head), blocking), (room(head), taking_room(capacity))),
-        Kind::TrySend if capacity == 1 => two((tail(head), Mode::Write), (room(head), Mode::TryAcquire)),
-        Kind::TrySend => two((tail(head), Mode::Write), (room(head), Mode::Write)),
-        Kind::ReceiverArrives => Applied::access(room(head), Mode::Write),
-        Kind::Receive => two((head, Mode::AwaitWrite), (room(head), making_room(capacity))),
-        Kind::TryReceive => two((tail(head), Mode::Read), (end(head, capacity), Mode::Read)),
-        Kind::DropSender => two((senders(head), Mode::Write), (end(head, capacity), Mode::Write)),
-        Kind::DropReceiver => two((tail(head), Mode::Write), (room(head), Mode::Write)),
-        _ => Applied::LOCAL,
-    }
-    .accesses
-}
-
 impl Channel {
     pub(super) fn new(capacity: u32) -> Channel {
         Channel {
@@ -209,38 +193,52 @@ impl Channel {
 
     fn send(&mut self, moment: Moment, head: ObjectId) -> Applied {
         if self.disconnected() {
-            return if self.full_when_left {
-                Applied::access(tail(head), Mode::Await).enabled_by(self.receiver_left)
+            let applied = if self.full_when_left {
+                // It could have had a place, had it been there before whoever took the last one.
+                let room_mode = if self.capacity == 1 { Mode::AwaitWrite } else { Mode::None };
+                two((tail(head), Mode::AwaitWrite), (room(head), room_mode)).enabled_by(self.receiver_left)
             } else {
                 Applied::access(tail(head), Mode::Read)
-            }
-            .result(DISCONNECTED);
+            };
+            return applied.result(DISCONNECTED);
         }
-        let waited_for = match self.capacity {
-            0 | 1 | UNBOUNDED => NO_STEP,
-            places => self.sent.checked_sub(places as usize).map_or(NO_STEP, |take| self.takes[take]),
+        let (mode, waited_for) = match self.capacity {
+            0 | 1 | UNBOUNDED => (Mode::Write, NO_STEP),
+            places => {
+                let take = self.sent.checked_sub(places as usize);
+                (Mode::AwaitWrite, take.map_or(NO_STEP, |take| self.takes[take]))
+            }
         };
-        let mode = if waited_for == NO_STEP { Mode::Write } else { Mode::AwaitWrite };
         self.put(moment, self.capacity == 0);
         two((tail(head), mode), (room(head), taking_room(self.capacity))).enabled_by(waited_for)
     }
 
     fn try_send(&mut self, moment: Moment, head: ObjectId) -> Applied {
+        let applied = self.trying_to_send(head);
+        if applied.result == PASSED_ON {
+            self.put(moment, false);
+        }
+        applied
+    }
+
+    fn trying_to_send(&self, head: ObjectId) -> Applied {
         if self.disconnected() {
             return Applied::access(tail(head), Mode::Read).result(DISCONNECTED);
         }
         let possible =
             if self.capacity == 0 { self.receiver_waits && self.items.is_empty() } else { !self.is_full() };
         if !possible {
-            return two((room(head), Mode::Read), (tail(head), Mode::Read)).result(NOT_NOW);
+            // Where the room is a lock, it tells all. A send that comes later would compete with a look at
+            // the tail as if it could have come first, which it could not as long as there was no room.
+            let tail_mode = if self.capacity == 1 { Mode::None } else { Mode::Read };
+            return two((room(head), Mode::Read), (tail(head), tail_mode)).result(NOT_NOW);
         }
-        self.put(moment, false);
-        let mode = match self.capacity {
-            0 => Mode::Write,
-            1 => Mode::TryAcquire,
-            _ => Mode::Read,
+        let (tail_mode, room_mode) = match self.capacity {
+            0 => (Mode::Write, Mode::Write),
+            1 => (Mode::Write, Mode::TryAcquire),
+            _ => (Mode::TryAcquire, Mode::Read),
         };
-        two((tail(head), Mode::Write), (room(head), mode))
+        two((tail(head), tail_mode), (room(head), room_mode)).result(PASSED_ON)
     }
 
     fn offer_taken(&mut self, moment: Moment) -> Applied {
@@ -284,19 +282,43 @@ impl Channel {
     }
 
     fn try_receive(&mut self, moment: Moment, head: ObjectId) -> Applied {
-        if self.take(moment).is_some() {
-            // The receiver has the head for itself: only senders can notice that an item left.
-            let applied = match self.capacity {
-                0 | UNBOUNDED => two((tail(head), Mode::Read), (head, Mode::Write)),
-                // The send of this item took the room: that is what it competes with. Later sends
-                // had to wait for it, and must not seem reversible through the tail.
-                1 => Applied::access(room(head), Mode::Release),
-                capacity => two((tail(head), Mode::Read), (room(head), making_room(capacity))),
-            };
-            return applied.result(PASSED_ON);
+        let applied = self.trying_to_receive(head);
+        self.take(moment);
+        applied
+    }
+
+    fn trying_to_receive(&self, head: ObjectId) -> Applied {
+        if self.items.is_empty() {
+            let answer = if self.senders == 0 { DISCONNECTED } else { NOT_NOW };
+            return two((tail(head), Mode::Read), (end(head, self.capacity), Mode::Read)).result(answer);
         }
-        let answer = if self.senders == 0 { DISCONNECTED } else { NOT_NOW };
-        two((tail(head), Mode::Read), (end(head, self.capacity), Mode::Read)).result(answer)
+        // The receiver has the head for itself: only senders can notice that an item left.
+        let applied = match self.capacity {
+            0 | UNBOUNDED => two((tail(head), Mode::Read), (head, Mode::Write)),
+            // The send of this item took the room: that is what it competes with. Later sends
+            // had to wait for it, and must not seem reversible through the tail.
+            1 => Applied::access(room(head), Mode::Release),
+            capacity => two((tail(head), Mode::Read), (room(head), making_room(capacity))),
+        };
+        applied.result(PASSED_ON)
+    }
+
+    /// The accesses of a pending operation, as it would turn out now or as far as they are known. The
+    /// parameter of every such operation is the capacity.
+    pub(super) fn pending_accesses(&self, op: &Op) -> [Access; 2] {
+        let (head, capacity) = (op.object, op.arg);
+        let blocking = if matches!(capacity, 0 | UNBOUNDED) { Mode::Write } else { Mode::AwaitWrite };
+        match op.kind {
+            Kind::Send => two((tail(head), blocking), (room(head), taking_room(capacity))),
+            Kind::TrySend => self.trying_to_send(head),
+            Kind::ReceiverArrives => Applied::access(room(head), Mode::Write),
+            Kind::Receive => two((head, Mode::AwaitWrite), (room(head), making_room(capacity))),
+            Kind::TryReceive => self.trying_to_receive(head),
+            Kind::DropSender => two((senders(head), Mode::Write), (end(head, capacity), Mode::Write)),
+            Kind::DropReceiver => two((tail(head), Mode::Write), (room(head), Mode::Write)),
+            _ => Applied::LOCAL,
+        }
+        .accesses
     }
 }
 

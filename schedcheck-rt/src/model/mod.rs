@@ -19,9 +19,7 @@ mod rwlock;
 
 pub(crate) use barrier::LEADER;
 pub(crate) use baton::{BLOCKED, NEVER};
-pub(crate) use channel::{
-    DISCONNECTED, GAVE_UP, NOT_NOW, PASSED_ON, UNBOUNDED, pending_accesses as channel_accesses,
-};
+pub(crate) use channel::{DISCONNECTED, GAVE_UP, NOT_NOW, PASSED_ON, UNBOUNDED};
 pub(crate) use condvar::TIMED_OUT;
 pub use misuse::Misuse;
 pub(crate) use mutex::WOULD_BLOCK;
@@ -263,7 +261,7 @@ impl ObjectKind {
             6 => ObjectKind::RwLock,
             7 => ObjectKind::Once { complete: false },
             8 => ObjectKind::Barrier,
-            9 => ObjectKind::Channel { capacity: u32::MAX },
+            9 => ObjectKind::Channel { capacity: UNBOUNDED },
             11 => ObjectKind::Baton,
             12 => ObjectKind::Variable,
             _ => return None,
@@ -313,11 +311,11 @@ const fn poison_of(lock: ObjectId) -> ObjectId {
 }
 
 /// How the poison flag of a lock is looked at and cleared. Whoever locks sees the flag, so clearing
-/// it competes with locking.
+/// it competes with locking. It does not take the lock, which somebody may hold meanwhile.
 pub(crate) fn poison_accesses(op: &Op) -> [Access; 2] {
     let flag = |mode| Access::new(poison_of(op.object), mode);
     match op.kind {
-        Kind::Adjust => [Access::new(op.object, Mode::TryAcquire), flag(Mode::Write)],
+        Kind::Adjust => [Access::new(op.object, Mode::Read), flag(Mode::Write)],
         _ => [flag(Mode::Read), Access::NONE],
     }
 }
@@ -424,6 +422,14 @@ impl Objects {
     /// Another sender of the channel `head` exists.
     pub fn add_sender(&mut self, head: ObjectId) {
         self.channel(head).add_sender();
+    }
+
+    /// The accesses of a pending operation on the channel `op.object`.
+    pub(crate) fn channel_accesses(&self, op: &Op) -> [Access; 2] {
+        match self.state(op.object) {
+            State::Channel(channel) => channel.pending_accesses(op),
+            other => unreachable!("{:?} is {other:?}, not a channel", op.object),
+        }
     }
 
     /// Read acquisitions of `lock` that may stand in line instead.

@@ -2,11 +2,17 @@
 //!
 //! Entering is an exclusive acquisition for whoever has to run the initialiser and a shared one for
 //! everybody who finds the work done: it blocks while the initialiser runs and competes with the
-//! entry that ran it, never with its end.
+//! entry that ran it, never with its end. One that is told of poison holds nothing afterwards, unlike
+//! a sharer, whom a later exclusive entry would have to wait for: it takes something once it is there.
 //!
 //! Whether the work is done changes only when an initialiser ends, so that is an object of its own,
 //! numbered after the first: written by the end, read by looking, awaited by those who wait without
 //! offering to run the initialiser. A look commutes with entries.
+//!
+//! An entry that overrides poison takes it away from those who wait: they would have been told of it, and
+//! now wait for another end. So a wait that is told looks at the first object as well, and one that could
+//! have been told *takes* from it ([`Mode::AwaitWrite`]): the search then asks what would have happened,
+//! had it come before the entry.
 
 use super::{Applied, Kind, Moment, Op, Ready};
 use crate::search::step::{Access, Mode, NO_STEP, ObjectId, StepIndex, ThreadId};
@@ -28,6 +34,8 @@ pub struct Once {
     phase: Phase,
     /// The step with which the last initialiser ended.
     ended: StepIndex,
+    /// The last entry that had to run the initialiser found poison.
+    overrode: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +66,8 @@ pub(crate) fn pending_accesses(op: &Op) -> [Access; 2] {
 impl Once {
     /// Not begun, or done before the execution began.
     pub(super) const fn new(complete: bool) -> Once {
-        Once { phase: if complete { Phase::Complete } else { Phase::Incomplete }, ended: NO_STEP }
+        let phase = if complete { Phase::Complete } else { Phase::Incomplete };
+        Once { phase, ended: NO_STEP, overrode: false }
     }
 
     /// Who runs the initialiser.
@@ -100,7 +109,11 @@ impl Once {
         match op.kind {
             Kind::OnceEnter if progress == INCOMPLETE || progress == POISONED && op.arg == IGNORE_POISON => {
                 self.phase = Phase::Running(moment.thread);
+                self.overrode = progress == POISONED;
                 Applied::access(op.object, Mode::Acquire).result(progress)
+            }
+            Kind::OnceEnter if progress == POISONED => {
+                Applied::access(op.object, Mode::AwaitWrite).enabled_by(self.ended).result(progress)
             }
             Kind::OnceEnter => Applied::access(op.object, Mode::AcquireShared).result(progress),
             Kind::OnceFinish => {
@@ -112,7 +125,12 @@ impl Once {
             }
             Kind::OnceLook => Applied::access(done(op.object), Mode::Read).result(progress),
             Kind::OnceWait => {
-                Applied::access(done(op.object), Mode::Await).enabled_by(self.ended).result(progress)
+                let mut applied = Applied::access(done(op.object), Mode::Await).enabled_by(self.ended);
+                if op.arg != IGNORE_POISON && (progress == POISONED || self.overrode) {
+                    let mode = if progress == POISONED { Mode::Read } else { Mode::AwaitWrite };
+                    applied.accesses[1] = Access::new(op.object, mode);
+                }
+                applied.result(progress)
             }
             other => unreachable!("{other:?} is not an operation of a one-time initialisation"),
         }
@@ -153,7 +171,7 @@ mod tests {
         once.apply(at(0), &op(Kind::OnceEnter, 0));
         once.apply(at(1), &op(Kind::OnceFinish, POISONED));
         let stopped = once.apply(at(2), &op(Kind::OnceEnter, 0));
-        assert_eq!((stopped.result, stopped.accesses[0].mode), (POISONED, Mode::AcquireShared));
+        assert_eq!((stopped.result, stopped.accesses[0].mode), (POISONED, Mode::AwaitWrite));
         assert!(once.ready(&op(Kind::OnceWait, 0)).enabled, "to be told of the poison");
         assert!(!once.ready(&op(Kind::OnceWait, IGNORE_POISON)).enabled);
         let forced = once.apply(at(3), &op(Kind::OnceEnter, IGNORE_POISON));

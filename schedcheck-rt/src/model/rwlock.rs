@@ -4,8 +4,8 @@
 //! both must be explored. Three choices keep that cheap:
 //!
 //! * `write` is two steps: a request, which joins the queue of writers, and the acquisition. The
-//!   queue is an object of its own, numbered after the lock, and a request is a [`Mode::Mark`] on it: requests commute, and
-//!   nobody else looks at the queue unless the points below make somebody look.
+//!   queue is an object of its own, numbered after the lock, and a request is a [`Mode::Mark`] on it:
+//!   requests commute, and nobody else looks at the queue unless the points below make somebody look.
 //! * `read` passes waiting writers and does not look at the queue. Its free alternative 1 is to
 //!   stand in line: a decision that takes nothing, followed by an acquisition that also waits until
 //!   no writer is in the queue. Being held back differs from being scheduled later only if the
@@ -277,7 +277,6 @@ mod tests {
         fn new() -> Lock {
             let mut objects = Objects::default();
             let object = objects.create(ObjectKind::RwLock);
-            objects.create(ObjectKind::Name);
             Lock { objects, object, step: 0 }
         }
 

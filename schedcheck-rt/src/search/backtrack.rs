@@ -9,7 +9,7 @@
 //!
 //! The classic algorithm knows no alternatives that need not happen, so it takes no costly ones.
 
-use super::fringe::Fringe;
+use super::fringe::{Fringe, Rank};
 use super::history::History;
 use super::invariants::check;
 use super::optimal::count_preemptions;
@@ -41,7 +41,7 @@ pub(super) struct Backtrack {
 impl Backtrack {
     pub(super) fn new() -> Self {
         let mut fringe = Fringe::new();
-        fringe.push([0; 4], ROOT);
+        fringe.push(Rank::default(), ROOT);
         Backtrack {
             tree: Tree::new(),
             fringe,
@@ -121,14 +121,9 @@ impl Backtrack {
         let point = Point::at(&self.tree, source, step);
         let pending = self.recorder.pending(step);
         let pending = if pending.is_empty() { &trace.pending } else { pending };
-        let next = pending.iter().find(|pending| pending.thread == choice.thread);
-        let accesses = next.map_or([Access::NONE; 2], |pending| pending.accesses);
-        let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
-        let preempts = running.is_some_and(|running| {
-            running != choice.thread && pending.iter().any(|p| p.thread == running && p.enabled && !p.yields)
-        });
+        let preempts = preempts(trace, step, pending, choice.thread);
         let preemptions = self.preemptions[step as usize] + u32::from(preempts);
-        let edge = Edge::new(choice, &accesses);
+        let edge = Edge::new(choice, &accesses_of(choice.thread, pending));
         let line = self.tree.twig((point.line, step), point.own, edge, preemptions);
         let candidate = Candidate {
             trace,
@@ -179,6 +174,21 @@ fn classic(recorder: &Recorder, reversal: &Reversal, wanted: &mut Vec<Choice>) {
         let enabled = pending.iter().filter(|pending| pending.enabled);
         wanted.extend(enabled.map(|p| Choice { thread: p.thread, alt: Alt::DEFAULT }));
     }
+}
+
+/// Whether choosing `thread` at `step` interrupts one that could go on and wants to.
+pub(super) fn preempts(trace: &Trace, step: StepIndex, pending: &[Pending], thread: ThreadId) -> bool {
+    let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
+    running.is_some_and(|running| {
+        let goes_on = |p: &Pending| p.thread == running && p.enabled && !p.yields;
+        running != thread && pending.iter().any(goes_on)
+    })
+}
+
+/// What `thread` is about to access.
+pub(super) fn accesses_of(thread: ThreadId, pending: &[Pending]) -> [Access; 2] {
+    let next = pending.iter().find(|pending| pending.thread == thread);
+    next.map_or([Access::NONE; 2], |pending| pending.accesses)
 }
 
 /// A point of the tree on the path of the last execution.

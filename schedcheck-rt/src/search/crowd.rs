@@ -42,16 +42,7 @@ fn fork(search: &Search, options: Options) -> Search {
     copy
 }
 
-struct Crowd {
-    toy: Toy,
-    owner: Search,
-    others: Vec<(Search, Share)>,
-    /// How often each class was executed.
-    classes: FxHashMap<u64, u64>,
-    figures: Crowded,
-}
-
-/// Executes by `most` orders of a search, and tells the classes.
+/// Executes up to `most` orders of a search, and tells the class of each execution.
 pub(super) fn execute(search: &mut Search, toy: &mut Toy, most: usize, mut tell: impl FnMut(u64)) {
     let mut trace = Trace::default();
     for _ in 0..most {
@@ -62,6 +53,15 @@ pub(super) fn execute(search: &mut Search, toy: &mut Toy, most: usize, mut tell:
             tell(learned.signature);
         }
     }
+}
+
+struct Crowd {
+    toy: Toy,
+    owner: Search,
+    others: Vec<(Search, Share)>,
+    /// How often each class was executed.
+    classes: FxHashMap<u64, u64>,
+    figures: Crowded,
 }
 
 impl Crowd {

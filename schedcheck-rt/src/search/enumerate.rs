@@ -19,8 +19,8 @@
 //! `bound_done` is exact: no schedule costs less than the point it continues, so when the cheapest
 //! pending one has k preemptions, all with fewer are covered.
 
-use super::backtrack::Point;
-use super::fringe::Fringe;
+use super::backtrack::{Point, accesses_of, preempts};
+use super::fringe::{Fringe, Rank};
 use super::history::History;
 use super::invariants::check;
 use super::optimal::count_preemptions;
@@ -60,7 +60,7 @@ pub(super) struct Enumerate {
 impl Enumerate {
     pub(super) fn new() -> Self {
         let mut fringe = Fringe::new();
-        fringe.push([0; 4], ROOT);
+        fringe.push(Rank::default(), ROOT);
         let mut progress = Progress::default();
         progress.queue(0);
         Enumerate {
@@ -195,21 +195,15 @@ impl Enumerate {
 
     fn add(&mut self, options: &mut Options, trace: &Trace, step: StepIndex, choice: Choice) {
         let pending = self.pending_at(trace, step);
-        let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
-        let preempts = running.is_some_and(|running| {
-            let goes_on = |p: &Pending| p.thread == running && p.enabled && !p.yields;
-            running != choice.thread && pending.iter().any(goes_on)
-        });
+        let preempts = preempts(trace, step, pending, choice.thread);
         let preemptions = self.preemptions[step as usize] + u32::from(preempts);
         if options.bound.is_some_and(|bound| preemptions > bound) {
             self.cut = true;
             return;
         }
-        let next = pending.iter().find(|pending| pending.thread == choice.thread);
-        let accesses = next.map_or([Access::NONE; 2], |pending| pending.accesses);
+        let edge = Edge::new(choice, &accesses_of(choice.thread, pending));
         let source = Source::new(options, trace, &self.history, &self.path);
         let point = Point::at(&self.tree, source, step);
-        let edge = Edge::new(choice, &accesses);
         let line = self.tree.twig((point.line, step), point.own, edge, preemptions);
         let candidate = Candidate {
             trace,

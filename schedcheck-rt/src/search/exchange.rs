@@ -4,30 +4,18 @@
 
 use super::bytes::{Damaged, Reader, Writer};
 use super::enumerate::Enumerate;
-use super::fringe::{Fringe, MAX_PRIORITIES, Rank};
+use super::fringe::Fringe;
 use super::lines::{AWAY, LineId, PADDED};
 use super::optimal::Optimal;
 use super::options::Options;
 use super::outside::Outside;
 use super::progress::{Level, Progress};
 use super::records::{Renaming, read_edge, write_edge};
-use super::region::{RegionReader, RegionWriter};
+use super::region::{RegionReader, RegionWriter, read_rank, write_rank};
 use super::share::{Share, Shares};
 use super::step::{ObjectId, StepIndex, ThreadId};
 use super::tree::{NewLine, ROOT, Sleeper, Tree};
 use rustc_hash::FxHashMap;
-
-fn write_rank(rank: &Rank, out: &mut Writer) {
-    rank.iter().for_each(|&part| out.signed(part));
-}
-
-fn read_rank(from: &mut Reader<'_>) -> Result<Rank, Damaged> {
-    let mut rank = [0; MAX_PRIORITIES];
-    for part in &mut rank {
-        *part = from.signed()?;
-    }
-    Ok(rank)
-}
 
 impl Shares {
     /// The whole tree.

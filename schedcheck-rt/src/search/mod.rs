@@ -1,4 +1,4 @@
-//! The search over schedules: plans in, traces out. Pure: no threads, clocks, I/O, globals.
+//! The search over schedules: plans out, traces in. Pure: no threads, clocks, I/O, globals.
 //!
 //! [`engine::Search`] is what a caller uses; [`step`] is the language it speaks. An unbounded
 //! search executes each happens-before class once (`wakeup.rs` says why in any order), a bounded one

@@ -28,7 +28,7 @@
 use super::adopt::Adopted;
 use super::dive::Diver;
 use super::engine::Order;
-use super::fringe::Fringe;
+use super::fringe::{Fringe, Rank};
 use super::history::History;
 use super::hunt::Hunter;
 use super::invariants::check;
@@ -89,7 +89,7 @@ impl Optimal {
         let mut tree = Tree::new();
         tree.keeps_all = options.hunts > 0 || options.route.is_some();
         let mut fringe = Fringe::new();
-        fringe.push([0; 4], ROOT);
+        fringe.push(Rank::default(), ROOT);
         let mut progress = Progress::default();
         progress.queue(0);
         Optimal {
@@ -217,7 +217,7 @@ impl Optimal {
         } else if self.shares.must_leave(&self.tree, line) {
             self.leave(line);
         } else if self.tree.refuse(line, step) {
-            self.fringe.push([0; 4], line);
+            self.fringe.push(Rank::default(), line);
             self.progress.queue(self.tree.preemptions(line));
         } else {
             self.settle(line);
@@ -273,7 +273,7 @@ impl Optimal {
         self.tree.keeps_all = keeps_all;
         self.root = None;
         self.fringe = Fringe::new();
-        self.fringe.push([0; 4], ROOT);
+        self.fringe.push(Rank::default(), ROOT);
         self.progress.forget_queue();
         self.progress.queue(0);
     }

@@ -37,12 +37,12 @@ pub struct Options {
     pub seed: u64,
     /// How many random runs to mix in at most.
     pub seed_runs: u32,
-    /// Nothing but random runs of this kind, after the first execution: covers nothing, for comparison.
-    pub sample: Option<Way>,
     /// Executions before the first of them.
     pub seed_after: u32,
     /// Other executions for each of them.
     pub seed_every: u32,
+    /// Nothing but random runs of this kind, after the first execution: covers nothing, for comparison.
+    pub sample: Option<Way>,
     /// How many executions of an unbounded search may be steered to what was predicted (`hunt.rs`).
     pub hunts: u32,
     /// Nothing is steered: what is predicted is all that is wanted.
@@ -69,9 +69,9 @@ impl Default for Options {
             budget: Budget::default(),
             seed: 0,
             seed_runs: 0,
-            sample: None,
             seed_after: 500,
             seed_every: 19,
+            sample: None,
             hunts: 0,
             predict_only: false,
             level_every: 0,

@@ -10,13 +10,14 @@ use super::soak::{by, explore};
 use super::step::Budget;
 use rustc_hash::FxHashSet;
 
-/// Executions of one search by `most`, and the classes they are of.
+/// All who execute parts of one search, and the classes that they have met.
 struct Crew {
     toy: Toy,
     classes: FxHashSet<u64>,
 }
 
 impl Crew {
+    /// Up to `most` executions.
     fn run(&mut self, search: &mut Search, most: usize) {
         super::crowd::execute(search, &mut self.toy, most, |class| _ = self.classes.insert(class));
     }
@@ -131,6 +132,7 @@ fn parts_of_an_unbounded_search_execute_every_class_once() {
 #[test]
 fn parts_of_a_bounded_search_execute_every_class_within_the_bound() {
     for bound in [0, 2] {
-        check(0..15, &FAMILIES, "pb", Some(bound));
+        let (total, _) = check(0..15, &FAMILIES, "pb", Some(bound));
+        assert!(total > 500, "{total} executions with at most {bound} preemptions");
     }
 }

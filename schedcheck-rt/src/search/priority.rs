@@ -69,12 +69,12 @@ pub enum Priority {
     Method,
     /// `var`: the same for the objects they use.
     Variable,
+    /// `changed`: the same for changed lines.
+    Changed,
     /// `seq`: fewest places of the sequence left to come by.
     Sequence,
     /// `distance`: nearest to the next of them.
     Distance,
-    /// `changed`: the same for changed lines.
-    Changed,
     /// A function of one's own.
     Custom(Box<dyn Prioritize>),
 }

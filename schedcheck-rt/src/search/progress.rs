@@ -33,6 +33,9 @@ pub(super) struct Progress {
 /// Executions over which the growth is averaged: the last so many, and the last tenth if that is more.
 const WINDOW: f64 = 200.0;
 
+/// With more growth than this a search may go on for ever, as far as one can tell.
+const STILL_GROWS: f64 = 0.98;
+
 /// How many times as much as expected may be left. Measured, not derived: see [`Progress::estimate`].
 const SURPRISE: f64 = 6.0;
 
@@ -103,7 +106,7 @@ impl Progress {
         if pending == 0.0 {
             return Some(Estimate { total: done, low: done, high: done });
         }
-        let enough = done >= WINDOW && self.growth < 0.98;
+        let enough = done >= WINDOW && self.growth < STILL_GROWS;
         enough.then(|| {
             let left = pending / (1.0 - self.growth);
             Estimate { total: done + left, low: done + pending, high: done + SURPRISE * left }

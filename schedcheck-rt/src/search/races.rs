@@ -10,8 +10,8 @@
 //!   shared acquisitions since; never with a release, which is what enabled it. It also races with
 //!   those who looked at the lock (a failed `try_write` beside readers) since it became free for it.
 //! * An awaiting step is ordered after its enabler, so of the others only later conflicts remain.
-//!   But one that takes something (an item of a channel, a permit) also competes with whoever took
-//!   one last, even if the enabler came after that: it could have had that one.
+//!   But one that takes something (an item of a channel, a place in it, a permit) also competes with
+//!   whoever took one last, even if the enabler came after that: it could have had that one.
 //! * A blocked operation that only names its object ([`Mode::None`]) competes with nobody.
 //! * Threads blocked for ever at the end race with their pending operation: without this rule
 //!   deadlocks are missed.

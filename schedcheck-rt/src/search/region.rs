@@ -10,10 +10,12 @@
 
 use super::bytes::{Damaged, Reader, Writer};
 use super::edges::{Edge, EdgeId, NO_EDGE};
-use super::fringe::{MAX_PRIORITIES, Rank};
+use super::fringe::Rank;
 use super::lines::{AWAY, DRAINED, EXECUTED, LineId, NO_LINE, OWN, PADDED};
 use super::records::{Renaming, read_edge, write_edge};
+use super::step::StepIndex;
 use super::tree::{ROOT, Tree};
+use super::ways::WayId;
 use rustc_hash::FxHashMap;
 
 /// Ranks of the lines that are pending.
@@ -52,13 +54,25 @@ const IS_RANKED: u64 = 32;
 const IS_AWAY: u64 = 64;
 const BITS: u32 = 7;
 
+pub(super) fn write_rank(rank: &Rank, out: &mut Writer) {
+    rank.iter().for_each(|&part| out.signed(part));
+}
+
+pub(super) fn read_rank(from: &mut Reader<'_>) -> Result<Rank, Damaged> {
+    let mut rank = Rank::default();
+    for part in &mut rank {
+        *part = from.signed()?;
+    }
+    Ok(rank)
+}
+
 /// Writes regions.
 pub(super) struct RegionWriter<'a> {
     tree: &'a Tree,
     ranks: &'a Ranks,
     lines: Writer,
     ways: Writer,
-    way_numbers: FxHashMap<u32, u64>,
+    way_numbers: FxHashMap<WayId, u64>,
     edges: Writer,
     edge_numbers: FxHashMap<EdgeId, u64>,
     /// Where the regions of lines are that are kept elsewhere.
@@ -177,9 +191,7 @@ impl<'a> RegionWriter<'a> {
         out.count(self.way_numbers.len());
         out.block(self.ways.bytes());
         out.count(self.ranks.ranks.len());
-        for rank in &self.ranks.ranks {
-            rank.iter().for_each(|&part| out.signed(part));
-        }
+        self.ranks.ranks.iter().for_each(|rank| write_rank(rank, out));
         out.block(self.lines.bytes());
     }
 }
@@ -188,7 +200,7 @@ impl<'a> RegionWriter<'a> {
 pub(super) struct RegionReader<'a> {
     lines: Reader<'a>,
     /// Numbers of the ways in this tree.
-    ways: Vec<u32>,
+    ways: Vec<WayId>,
     ranks: Vec<Rank>,
     /// Lines to be executed.
     pub(super) pending: Vec<(LineId, Rank)>,
@@ -212,14 +224,8 @@ impl<'a> RegionReader<'a> {
         let count: usize = from.number()?;
         let mut block = Reader::new(from.block()?);
         let ways = (0..count).map(|_| read_way(tree, &edges, &mut block)).collect::<Result<_, _>>()?;
-        let mut ranks = Vec::new();
-        for _ in 0..from.count()? {
-            let mut rank = [0; MAX_PRIORITIES];
-            for part in &mut rank {
-                *part = from.signed()?;
-            }
-            ranks.push(rank);
-        }
+        let count = from.count()?;
+        let ranks = (0..count).map(|_| read_rank(from)).collect::<Result<_, _>>()?;
         let flags = if is_own { OWN } else { 0 };
         let lines = Reader::new(from.block()?);
         Ok(RegionReader { lines, ways, ranks, pending: Vec::new(), away: Vec::new(), flags })
@@ -280,9 +286,9 @@ impl<'a> RegionReader<'a> {
         }
     }
 
-    fn head(&mut self) -> Result<(u64, u32, u32), Damaged> {
+    fn head(&mut self) -> Result<(u64, StepIndex, WayId), Damaged> {
         let word = self.lines.long()?;
-        let start = u32::try_from(word >> BITS).map_err(|_| Damaged)?;
+        let start = StepIndex::try_from(word >> BITS).map_err(|_| Damaged)?;
         let way = *self.ways.get(self.lines.number::<usize>()?).ok_or(Damaged)?;
         Ok((word & ((1 << BITS) - 1), start, way))
     }
@@ -300,7 +306,7 @@ impl<'a> RegionReader<'a> {
     }
 }
 
-fn read_way(tree: &mut Tree, edges: &[Edge], from: &mut Reader<'_>) -> Result<u32, Damaged> {
+fn read_way(tree: &mut Tree, edges: &[Edge], from: &mut Reader<'_>) -> Result<WayId, Damaged> {
     let edge = |number: usize| edges.get(number).copied().ok_or(Damaged);
     let own = match from.number::<usize>()?.checked_sub(1) {
         Some(number) => Some(edge(number)?),

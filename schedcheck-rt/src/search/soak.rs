@@ -38,6 +38,17 @@ pub struct Figures {
     pub stopped: u64,
 }
 
+impl Figures {
+    /// Adds what another comparison covered.
+    pub fn add(&mut self, more: Figures) {
+        self.programs += more.programs;
+        self.classes += more.classes;
+        self.executions += more.executions;
+        self.surplus += more.surplus;
+        self.stopped += more.stopped;
+    }
+}
+
 /// All that a search found.
 #[derive(Debug)]
 #[cfg_attr(not(test), expect(dead_code, reason = "the tests of the search look at more than the soak does"))]
@@ -128,8 +139,7 @@ pub(crate) fn verdict(truth: &Truth, found: &Found) -> Result<(), String> {
 
 /// Compares `programs` random programs from number `seed` on, in all families, with and without
 /// costly alternatives; every tenth also with a bound, every tenth with trusted operations, and every
-/// tenth by several processes.
-/// Each is searched in the default order and in one other, in turn: many programs say more than many
+/// tenth by several processes. Each is searched in the default order and in one other, in turn: many programs say more than many
 /// orders of few.
 ///
 /// # Errors
@@ -141,14 +151,10 @@ pub fn soak(seed: u64, programs: u64) -> Result<Figures, String> {
         let budget = if number % 3 == 0 { Budget::default() } else { Budget::NONE };
         let other = ORDERS[(number / FAMILIES.len() as u64) as usize % (ORDERS.len() - 1)];
         if let Some(figures) = compare_by(&[DEFAULT, other], number, family, budget)? {
-            total.programs += figures.programs;
-            total.classes += figures.classes;
-            total.executions += figures.executions;
-            total.surplus += figures.surplus;
-            total.stopped += figures.stopped;
+            total.add(figures);
         }
         match number % 10 {
-            0 => bounded(number, family)?,
+            0 => _ = bounded(number, family)?,
             3 => _ = hunting(number, family, budget)?,
             5 => _ = trusted(number, family)?,
             _ => {}
@@ -160,11 +166,11 @@ pub fn soak(seed: u64, programs: u64) -> Result<Figures, String> {
     Ok(total)
 }
 
-/// Compares bounded search with brute force.
-pub(crate) fn bounded(seed: u64, family: Family) -> Result<(), String> {
+/// Compares bounded search with brute force; false if the program is too large for that.
+pub(crate) fn bounded(seed: u64, family: Family) -> Result<bool, String> {
     let program = program(seed, family);
     let Some(truth) = truth(&program, Budget::default(), LARGEST / 2) else {
-        return Ok(());
+        return Ok(false);
     };
     for bound in 0..3 {
         for order in ["dfs", "ss,dpor", "rand:4", "mdpor,pb"] {
@@ -182,7 +188,7 @@ pub(crate) fn bounded(seed: u64, family: Family) -> Result<(), String> {
             }
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// What comparing with trusted operations covered.
@@ -283,11 +289,11 @@ pub(crate) fn hunting(seed: u64, family: Family, budget: Budget) -> Result<Hunts
         return Ok(figures);
     };
     figures.programs = 1;
+    let route = Some(Rc::new(RefCell::new(some_route(&program, seed))));
+    let found = explore(&program, Options { budget, route, ..by("seq,distance,pb") });
+    verdict(&truth, &found).map_err(|what| format!("{family:?} {seed} along a sequence: {what}"))?;
+    figures.dives += u64::from(found.dives);
     for order in ["mdpor,pb", "rand:6"] {
-        let route = Some(Rc::new(RefCell::new(some_route(&program, seed))));
-        let found = explore(&program, Options { budget, route, ..by("seq,distance,pb") });
-        verdict(&truth, &found).map_err(|what| format!("{family:?} {seed} along a sequence: {what}"))?;
-        figures.dives += u64::from(found.dives);
         let found = explore(&program, Options { budget, hunts: 30, ..by(order) });
         verdict(&truth, &found).map_err(|what| format!("{family:?} {seed} hunting, by {order}: {what}"))?;
         figures.executions += found.executions;

@@ -15,7 +15,7 @@
 pub(super) use super::edges::Edge;
 pub(super) use super::lines::LineId;
 use super::lines::{AWAY, DRAINED, EXECUTED, Lines, NO_LINE, OWN, PADDED};
-use super::step::{Choice, Delta, Event, Plan, StepIndex};
+use super::step::{Delta, Event, Plan, StepIndex};
 
 /// The line that follows default behaviour from the start.
 pub(super) const ROOT: LineId = 0;
@@ -244,8 +244,7 @@ impl Tree {
             let end = path.get(depth + 1).map_or(StepIndex::MAX, |&next| self.start(next));
             for (edge, step) in self.lines.chain(id).zip(start..end) {
                 if !edge.barrier {
-                    let choice = Choice { thread: edge.thread, alt: edge.alt };
-                    plan.deltas.push(Delta { step, choice });
+                    plan.deltas.push(Delta { step, choice: edge.choice() });
                 }
                 plan.prefix = step + 1;
             }

@@ -413,8 +413,7 @@ impl Inserter {
         };
         // The reversed operation and what must precede it; then others while somebody sleeps.
         let mut required = 0;
-        for pass in 0..2 {
-            required = if pass == 0 { 0 } else { self.chain.len() };
+        for adds_needed in [true, false] {
             for at in 0..self.rest.len() {
                 let step = self.rest[at];
                 let needed = step == REVERSED || {
@@ -422,9 +421,12 @@ impl Inserter {
                     self.needed[thread] >= source.history.index(step)
                 };
                 let asleep = || self.sleepers.iter().any(|s| s.until == StepIndex::MAX);
-                if needed == (pass == 0) && (needed || self.chain.is_empty() || asleep()) {
+                if needed == adds_needed && (needed || self.chain.is_empty() || asleep()) {
                     self.append(source, reversal, step, place, &mut here);
                 }
+            }
+            if adds_needed {
+                required = self.chain.len();
             }
         }
         let (own, free) = (place.own, here.step);
@@ -446,8 +448,7 @@ impl Inserter {
             preemptions: here.preemptions,
         });
         tree.set_padded(line, padded);
-        let first = Choice { thread: self.chain[0].thread, alt: self.chain[0].alt };
-        Branch { line, step: place.step, first, preemptions: here.preemptions }
+        Branch { line, step: place.step, first: self.chain[0].choice(), preemptions: here.preemptions }
     }
 
     fn append(

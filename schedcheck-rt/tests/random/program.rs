@@ -6,8 +6,10 @@
 use schedcheck_rt::exec::{TestResult, outside};
 use schedcheck_rt::facade::hint::spin_loop;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
-use schedcheck_rt::facade::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use schedcheck_rt::facade::sync::{Barrier, Condvar, Mutex, OnceLock, RwLock};
+use schedcheck_rt::facade::sync::mpsc::{
+    Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, TrySendError, channel, sync_channel,
+};
+use schedcheck_rt::facade::sync::{Barrier, Condvar, Mutex, OnceLock, RwLock, RwLockWriteGuard};
 use schedcheck_rt::facade::thread::{self, Thread};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::SeqCst;
@@ -27,6 +29,8 @@ enum Op {
     TryRead,
     TryWrite,
     ReadAndLock,
+    ReadTwice,
+    WriteThenRead,
     Wait,
     WaitALittle,
     NotifyOne,
@@ -42,6 +46,8 @@ enum Op {
     ReceiveIfThere,
     ReceiveForAWhile,
     Offer,
+    OfferIfRoom,
+    HangUp,
     Nap,
     Park,
     ParkALittle,
@@ -49,6 +55,7 @@ enum Op {
     Unpark,
     Meet,
     Initialise,
+    LookIfInitialised,
     SpinUntilSet(usize),
     YieldUntilSet(usize),
     SpinUntilLocked(usize),
@@ -58,7 +65,7 @@ enum Op {
 use Op::*;
 
 /// Operations that have to do with each other: a program takes from two of these.
-const THEMES: [&[Op]; 11] = [
+const THEMES: [&[Op]; 14] = [
     &[Lock(0), Lock(1), LockBoth(0), LockBoth(1), TryLock(0), TryLock(1)],
     &[Read, Write, TryRead, TryWrite, ReadAndLock],
     &[Wait, WaitALittle, NotifyOne, NotifyAll, Lock(0)],
@@ -70,6 +77,9 @@ const THEMES: [&[Op]; 11] = [
     &[Meet, Initialise, Add(0), Lock(0)],
     &[SpinUntilSet(0), Store(0), Add(0), SpinUntilExchanged(0), Load(0)],
     &[YieldUntilSet(1), SpinUntilSet(1), Store(1), SpinUntilLocked(0), LockBoth(0), Lock(0)],
+    &[Offer, OfferIfRoom, Receive, ReceiveIfThere, HangUp],
+    &[ReadTwice, WriteThenRead, Read, Write, TryWrite],
+    &[Initialise, LookIfInitialised, Send, ReceiveIfThere, ReceiveForAWhile, HangUp],
 ];
 
 /// Which program the body is.
@@ -136,8 +146,8 @@ struct Shared {
 /// What only one thread has.
 struct Own {
     thread: usize,
-    sender: Sender<u32>,
-    offers: SyncSender<u32>,
+    /// Until it hangs up.
+    senders: Option<(Sender<u32>, SyncSender<u32>)>,
     receivers: Option<(Receiver<u32>, Receiver<u32>)>,
     /// Whom it can wake up.
     others: Vec<Thread>,
@@ -145,9 +155,10 @@ struct Own {
 
 /// The program of the chosen seed.
 pub(crate) fn body() -> TestResult {
-    let operations = outside(|| {
+    let (operations, capacity) = outside(|| {
         *NOTES.lock().unwrap_or_else(PoisonError::into_inner) = vec![Vec::new(); 3];
-        operations(SEED.load(Ordering::Relaxed))
+        let seed = SEED.load(Ordering::Relaxed);
+        (operations(seed), (seed % 3) as usize)
     });
     let shared = Shared {
         locks: [Mutex::new(0), Mutex::new(0)],
@@ -159,14 +170,13 @@ pub(crate) fn body() -> TestResult {
         creator: thread::current(),
     };
     let (sender, receiver) = channel();
-    let (offers, taken) = sync_channel(operations.len() % 2);
+    let (offers, taken) = sync_channel(capacity);
     thread::scope(|scope| {
         let mut others = Vec::new();
         for (thread, list) in operations.iter().enumerate().skip(1) {
             let mut own = Own {
                 thread,
-                sender: sender.clone(),
-                offers: offers.clone(),
+                senders: Some((sender.clone(), offers.clone())),
                 receivers: None,
                 others: vec![shared.creator.clone()],
             };
@@ -174,10 +184,17 @@ pub(crate) fn body() -> TestResult {
             let handle = scope.spawn(move || list.iter().for_each(|&op| shared.perform(&mut own, op)));
             others.push(handle.thread().clone());
         }
-        let mut own = Own { thread: 0, sender, offers, receivers: Some((receiver, taken)), others };
+        let mut own =
+            Own { thread: 0, senders: Some((sender, offers)), receivers: Some((receiver, taken)), others };
         operations[0].iter().for_each(|&op| shared.perform(&mut own, op));
     });
     Ok(())
+}
+
+impl Own {
+    fn send(&self, item: u32) -> u32 {
+        self.senders.as_ref().map_or(2, |(sender, _)| sender.send(item).map_or(1, |()| 0))
+    }
 }
 
 impl Shared {
@@ -217,6 +234,16 @@ impl Shared {
                 *lock = *lock * 4 + me;
                 *table * 1000 + *lock
             }
+            ReadTwice => {
+                let outer = self.table.read().unwrap();
+                let inner = self.table.read().unwrap();
+                *outer * 1000 + *inner
+            }
+            WriteThenRead => {
+                let mut guard = self.table.write().unwrap();
+                *guard = *guard * 4 + me;
+                *RwLockWriteGuard::downgrade(guard)
+            }
             Wait => *self.changed.wait(self.locks[0].lock().unwrap()).unwrap(),
             WaitALittle => {
                 let (guard, waited) =
@@ -246,8 +273,19 @@ impl Shared {
                 Ok(found) => found,
                 Err(found) => found + 1000,
             },
-            Send => own.sender.send(me).map_or(1, |()| 0),
-            Offer => own.offers.send(me).map_or(1, |()| 0),
+            Send => own.send(me),
+            Offer => own.senders.as_ref().map_or(2, |(_, offers)| offers.send(me).map_or(1, |()| 0)),
+            OfferIfRoom => own.senders.as_ref().map_or(3, |(_, offers)| match offers.try_send(me) {
+                Ok(()) => 0,
+                Err(TrySendError::Disconnected(_)) => 1,
+                Err(TrySendError::Full(_)) => 2,
+            }),
+            HangUp => {
+                if own.receivers.take().is_none() {
+                    own.senders = None;
+                }
+                0
+            }
             // Only the main thread receives; the others send instead.
             Receive | ReceiveIfThere | ReceiveForAWhile => self.receive(own, op),
             Nap => {
@@ -274,6 +312,7 @@ impl Shared {
             }
             Meet => u32::from(self.barrier.wait().is_leader()),
             Initialise => *self.once.get_or_init(|| me),
+            LookIfInitialised => self.once.get().copied().unwrap_or(0),
             SpinUntilSet(at) => loop {
                 match self.numbers[at].load(SeqCst) {
                     0 => spin_loop(),
@@ -304,12 +343,18 @@ impl Shared {
 
     fn receive(&self, own: &mut Own, op: Op) -> u32 {
         let Some((sent, offered)) = &own.receivers else {
-            return own.sender.send(own.thread as u32 + 1).map_or(1, |()| 0);
+            return own.send(own.thread as u32 + 1);
         };
         match op {
             Receive => offered.recv().unwrap_or(100),
-            ReceiveIfThere => sent.try_recv().unwrap_or(100) * 8 + offered.try_recv().unwrap_or(7),
-            _ => sent.recv_timeout(MOMENT).unwrap_or(100),
+            ReceiveIfThere => {
+                let why = |error| 100 + u32::from(error == TryRecvError::Disconnected);
+                sent.try_recv().unwrap_or_else(why) * 1000 + offered.try_recv().unwrap_or_else(why)
+            }
+            _ => {
+                let why = |error| 100 + u32::from(error == RecvTimeoutError::Disconnected);
+                sent.recv_timeout(MOMENT).unwrap_or_else(why)
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use schedcheck_rt::exec::{Execution, Test, TestResult, outside};
 use schedcheck_rt::search::step::{
     Alt, Budget, Choice, Decision, End, Event, Guide, Model, Pending, Plan, StepIndex, ThreadId, Trace,
 };
-use schedcheck_rt::search::{Options, Search, Stats, priority};
+use schedcheck_rt::search::{Options, Reduction, Search, Stats, priority};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -105,6 +105,19 @@ pub(crate) fn every_order(body: fn() -> TestResult) -> BTreeSet<String> {
                 guide.threads.push(other);
                 break;
             }
+        }
+    }
+}
+
+/// Compares with a search that leaves nothing out.
+pub(crate) fn agree_with_all(name: &str, body: fn() -> TestResult, budget: Budget) {
+    let all = Options { reduction: Reduction::None, ..by("dfs", budget) };
+    let truth = explore(body, all).results;
+    for order in ORDERS {
+        for reduction in [Reduction::Optimal, Reduction::Source] {
+            let found = explore(body, Options { reduction, ..by(order, budget) });
+            assert_eq!(found.results, truth, "{name} by {order}, {reduction:?}: {found:?}");
+            assert_eq!(found.stats.diverged, 0, "{name} by {order}, {reduction:?}");
         }
     }
 }

@@ -13,18 +13,6 @@ use schedcheck_tests::cli;
 use schedcheck_tests::project::Project;
 
 const ELISION: &str = "[…]";
-/// What cargo itself prints.
-const CARGO: [&str; 9] = [
-    "Compiling ",
-    "Finished ",
-    "Locking ",
-    "Updating ",
-    "Preparing ",
-    "Blocking ",
-    "Adding ",
-    "Downloading ",
-    "Downloaded ",
-];
 
 fn repository() -> &'static Utf8Path {
     Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
@@ -178,8 +166,7 @@ impl Reader {
 
     /// As it looks on every machine.
     fn normalise(&self, printed: &str) -> String {
-        let of_cargo = |line: &str| CARGO.iter().any(|verb| line.trim_start().starts_with(verb));
-        let own = |line: &&str| !of_cargo(line) && !is_sign_of_life(line);
+        let own = |line: &&str| !cli::is_of_a_build(line) && !is_sign_of_life(line);
         let mut text = String::new();
         for line in printed.lines().filter(own) {
             let line = without_open(&without_times(line))

@@ -63,8 +63,9 @@ fn every_way_to_search_comes_to_the_same_verdicts() {
     let project = Project::copy_of("plain_tests");
     for way in ways {
         let args = ["--all-tests", "--no-fail-fast", "--message-format", "json"];
-        let output = project.schedcheck(&[&args, way].concat()).run().expect_code(100);
-        for (test, verdict) in output.verdicts() {
+        let verdicts = project.schedcheck(&[&args, way].concat()).run().expect_code(100).verdicts();
+        assert_eq!(verdicts.len(), 5, "{way:?}: every test was explored");
+        for (test, verdict) in verdicts {
             let expected = match test.rsplit(':').next() {
                 Some("opposite_lock_order") => "deadlock",
                 Some("racy_dependency") => "panic",

@@ -101,22 +101,21 @@ fn files_that_are_not_whole_or_not_ours_are_refused() {
     let project = project_with_deadlock();
     let whole = project.read(DEADLOCK);
     let cut = whole.split("[[schedule.deltas]]").next().unwrap();
-    let cases: [(&str, &[u8]); 7] = [
+    let cases: [(&str, &[u8]); 6] = [
         ("no `version`", b""),
         ("not UTF-8", b"\xff\xfe\0"),
         ("version 2 is not known here", b"version = 2"),
         ("line 2", b"version = 1\n[test\n"),
         ("no `version`", b"[package]\nname = \"x\"\n"),
         ("0 of 1 choices; was it cut short?", cut.as_bytes()),
-        ("not a replay file", &[]),
     ];
-    for (message, bytes) in &cases[..6] {
+    for (message, bytes) in cases {
         project.write("bad.toml", bytes);
         let output = project.schedcheck(&["replay", "bad.toml"]).run().expect_code(96);
         assert!(output.stderr.contains(message), "{message}: {}", output.stderr);
     }
     let output = project.schedcheck(&["replay", "src"]).run().expect_code(96);
-    assert!(output.stderr.contains(cases[6].0), "{}", output.stderr);
+    assert!(output.stderr.contains("not a replay file"), "{}", output.stderr);
     let output = project.schedcheck(&["replay", "missing.toml"]).run().expect_code(96);
     assert!(output.stderr.contains("missing.toml"), "{}", output.stderr);
 }

@@ -30,19 +30,6 @@ fn statics_fields_labels_and_functions_are_found_by_name() {
 }
 
 #[test]
-fn the_methods_of_a_port_lead_to_its_bug() {
-    let project = Project::copy_of("gambit");
-    let test = "port::tests::gather_post_2";
-    let blind = executions(&project, test, &["--priority", "dfs"]);
-    let guided = executions(
-        &project,
-        test,
-        &["--priority", "method,mdpor,pb", "--method", "Port::enqueue", "--method", "Port::try_dequeue"],
-    );
-    assert!(guided * 10 <= blind, "{guided} instead of {blind}");
-}
-
-#[test]
 fn a_name_that_nothing_has_is_told() {
     let project = Project::copy_of("named");
     let args =

@@ -6,9 +6,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 /// Where code and documents are; the names of hidden folders do not count.
-const FOLDERS: &[&str] = &["cargo-schedcheck", "schedcheck-rt", "schedcheck-attr", "tests", "xtask", "docs"];
+const FOLDERS: &[&str] =
+    &["cargo-schedcheck", "schedcheck-rt", "schedcheck-attr", "tests", "xtask", "docs", "examples"];
 
-const EXTENSIONS: &[&str] = &["rs", "md", "toml", "yml"];
+const EXTENSIONS: &[&str] = &["rs", "md", "toml", "yml", "yaml", "sh"];
 
 /// A file, with its path from the top of the repository, always with `/`.
 #[derive(Debug)]

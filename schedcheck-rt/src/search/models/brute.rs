@@ -46,6 +46,11 @@ fn choices(state: &State<'_>, budget: Budget) -> Vec<(Choice, bool)> {
     all
 }
 
+/// Whether an execution cannot end here. Costly alternatives need not be taken.
+fn must_go_on(choices: &[(Choice, bool)]) -> bool {
+    choices.iter().any(|(choice, forced)| *forced || choice.alt.budget().is_none())
+}
+
 /// Enumerates; `None` if there is more than `limit`.
 pub(crate) fn truth(program: &Program, budget: Budget, limit: usize) -> Option<Truth> {
     let mut truth = Truth::default();
@@ -56,9 +61,7 @@ pub(crate) fn truth(program: &Program, budget: Budget, limit: usize) -> Option<T
     let mut open = vec![(State::new(program), Vec::<Event>::new())];
     while let Some((state, events)) = open.pop() {
         let options = choices(&state, budget);
-        // Costly alternatives at the end need not be taken: the execution may also stop here.
-        let must_go_on = options.iter().any(|(choice, forced)| *forced || choice.alt.budget().is_none());
-        if !must_go_on || options.is_empty() {
+        if !must_go_on(&options) {
             trace.events.clone_from(&events);
             history.read(&trace);
             let least = truth.classes.entry(history.signature()).or_insert(u32::MAX);
@@ -103,7 +106,7 @@ pub(crate) fn classes_of_schedules(
     let mut schedules = 0;
     while let Some((state, events)) = open.pop() {
         let options = choices(&state, budget);
-        if !options.iter().any(|(choice, forced)| *forced || choice.alt.budget().is_none()) {
+        if !must_go_on(&options) {
             schedules += 1;
             if schedules > limit {
                 return None;
@@ -129,7 +132,7 @@ fn final_states(program: &Program, budget: Budget) -> FxHashSet<u64> {
     let mut open = vec![State::new(program)];
     while let Some(state) = open.pop() {
         let options = choices(&state, budget);
-        if !options.iter().any(|(choice, forced)| *forced || choice.alt.budget().is_none()) {
+        if !must_go_on(&options) {
             finals.insert(state.fingerprint());
         }
         for (choice, forced) in options {

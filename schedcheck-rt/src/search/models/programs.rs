@@ -33,6 +33,8 @@ pub(crate) fn lastzero(n: u64) -> Program {
 /// Threads insert four numbers each into a hash table of 128 places.
 pub(crate) fn indexer(n: u64) -> Program {
     let thread = |number: u64| {
+        // The number 0 would look like an empty place.
+        let first = if number == 0 { 128 } else { number };
         script(move |results| {
             let (mut inserted, mut place) = (0, (number * 7) % 128);
             for &seen in results {
@@ -43,24 +45,10 @@ pub(crate) fn indexer(n: u64) -> Program {
                     place = (place + 1) % 128;
                 }
             }
-            (inserted < 4).then_some(Op::Cas(place as u32, 0, inserted * 11 + number))
+            (inserted < 4).then_some(Op::Cas(place as u32, 0, inserted * 11 + first))
         })
     };
-    // The number 0 would look like an empty place, so thread 0 counts from 128 on.
-    let mut program = Program::new((0..n).map(thread).collect(), 128);
-    program.threads[0] = script(|results| {
-        let (mut inserted, mut place) = (0u64, 0);
-        for &seen in results {
-            if seen == 0 {
-                inserted += 1;
-                place = (inserted * 11 * 7) % 128;
-            } else {
-                place = (place + 1) % 128;
-            }
-        }
-        (inserted < 4).then_some(Op::Cas(place as u32, 0, inserted * 11 + 128))
-    });
-    program
+    Program::new((0..n).map(thread).collect(), 128)
 }
 
 /// Threads allocate a block for an inode, under a lock per inode and a lock per block.

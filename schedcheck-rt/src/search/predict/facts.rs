@@ -166,26 +166,29 @@ impl Facts {
 
     /// Forgets what only one thread uses, and what everybody only reads.
     fn keep_shared(&mut self) {
-        let mut users: FxHashMap<ObjectId, (ThreadId, bool, bool)> = FxHashMap::default();
-        for one in &self.uses {
-            let user = users.entry(one.object).or_insert((one.thread, false, false));
-            user.1 |= user.0 != one.thread;
-            user.2 |= !one.reads();
-        }
-        self.uses.retain(|one| users.get(&one.object).is_some_and(|user| user.1 && user.2));
+        let shared = shared_objects(&self.uses, |one| !one.reads());
+        self.uses.retain(|one| shared.contains(&one.object));
     }
 }
 
 /// Whether several threads use more than one object that one of them may change: a notification changes
 /// something once somebody waits.
 fn is_entangled(uses: &[Use], trace: &Trace) -> bool {
+    shared_objects(uses, |one| trace.events[one.step as usize].full_mode != Mode::Read).len() > 1
+}
+
+/// The objects that several threads use and at least one use changes.
+fn shared_objects(uses: &[Use], changes: impl Fn(&Use) -> bool) -> FxHashSet<ObjectId> {
+    // Of each object: who used it first, whether somebody else did too, and whether it was changed.
     let mut users: FxHashMap<ObjectId, (ThreadId, bool, bool)> = FxHashMap::default();
     for one in uses {
-        let user = users.entry(one.object).or_insert((one.thread, false, false));
-        user.1 |= user.0 != one.thread;
-        user.2 |= trace.events[one.step as usize].full_mode != Mode::Read;
+        let (first, is_shared, is_changed) = users.entry(one.object).or_insert((one.thread, false, false));
+        *is_shared |= *first != one.thread;
+        *is_changed |= changes(one);
     }
-    users.values().filter(|user| user.1 && user.2).count() > 1
+    let both =
+        |&(_, &(_, is_shared, is_changed)): &(&ObjectId, &(ThreadId, bool, bool))| is_shared && is_changed;
+    users.iter().filter(both).map(|(&object, _)| object).collect()
 }
 
 /// The access of a step that others may notice. Left out are what waits for one certain step, and counts

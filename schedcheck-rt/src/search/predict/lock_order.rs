@@ -6,6 +6,7 @@
 //! keeps two of them apart, and if no spawn or join orders two of them. Shared holders do not exclude
 //! each other. A `try_lock` does not wait, so it can hold a lock of a cycle but not ask for one.
 
+use super::super::step::Mode;
 use super::facts::{Facts, Held, Use, exclude};
 use super::{Kind, MOST, Prediction};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -104,6 +105,6 @@ impl Cycles<'_> {
 
 /// The lock of `holder` that `asker` would wait for.
 fn waits_for(asker: &Use, holder: &Use) -> Option<Held> {
-    let shared = asker.mode == super::super::step::Mode::AcquireShared;
+    let shared = asker.mode == Mode::AcquireShared;
     holder.held.iter().find(|held| held.object == asker.object && !(held.shared && shared)).copied()
 }

@@ -48,7 +48,7 @@ fn compare(seed: u64, programs: u64) -> Result<Figures, String> {
             match (&mut *total, outcome) {
                 (Err(_), _) => return,
                 (Ok(sum), Ok(figures)) => {
-                    add(sum, figures);
+                    sum.add(figures);
                     if (first / CHUNK).is_multiple_of(TOLD) {
                         eprintln!("about {first} of {programs}: {} compared, all right", sum.programs);
                     }
@@ -63,11 +63,4 @@ fn compare(seed: u64, programs: u64) -> Result<Figures, String> {
         }
     });
     total.into_inner().expect("adding up does not panic")
-}
-
-fn add(sum: &mut Figures, figures: Figures) {
-    sum.programs += figures.programs;
-    sum.classes += figures.classes;
-    sum.executions += figures.executions;
-    sum.surplus += figures.surplus;
 }
