@@ -2,11 +2,16 @@
 
 mod support;
 
+use schedcheck_rt::exec::TestResult;
+use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::{Mutex, RwLock, RwLockWriteGuard, mpsc};
 use schedcheck_rt::facade::thread;
+use schedcheck_rt::search::step::Budget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, TryLockError};
-use support::exhaust::{exhaust, report};
+use support::exhaust::exhaust;
+use support::explore::{ORDERS, by, explore, report};
 use support::{alone, passes, promised};
 
 #[test]
@@ -150,6 +155,58 @@ fn a_reader_for_whom_a_holder_waits_may_deadlock_behind_a_writer() {
     });
     let results: Vec<_> = summary.results.iter().map(String::as_str).collect();
     assert_eq!(results, ["\"done\"", "deadlock"]);
+}
+
+/// A reader keeps its guard until `wait` returns, which another reader tells it to with `tell`.
+fn held_until_another_reader_came(wait: fn(&AtomicU32), tell: fn(&AtomicU32)) -> TestResult {
+    let shared = Arc::new((RwLock::new(0), AtomicU32::new(0)));
+    let (for_reader, for_writer) = (shared.clone(), shared.clone());
+    let held = shared.0.read().unwrap();
+    thread::spawn(move || drop(for_writer.0.write()));
+    thread::spawn(move || {
+        drop(for_reader.0.read());
+        tell(&for_reader.1);
+    });
+    wait(&shared.1);
+    drop(held);
+    report("done");
+    Ok(())
+}
+
+#[test]
+fn a_holder_may_wait_in_the_kernel_or_in_a_loop() {
+    unsafe extern "C" {
+        fn syscall(number: libc::c_long, ...) -> libc::c_long;
+    }
+    fn futex(word: &AtomicU32, operation: i32, value: u32) {
+        let no_time: *const libc::timespec = std::ptr::null();
+        // SAFETY: a word that lives as long as the call.
+        unsafe { syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_time) };
+    }
+    fn set(word: &AtomicU32) {
+        word.store(1, SeqCst);
+    }
+    let in_the_kernel = || {
+        let wait = |word: &AtomicU32| {
+            while word.load(SeqCst) == 0 {
+                futex(word, libc::FUTEX_WAIT, 0);
+            }
+        };
+        let tell = |word: &AtomicU32| {
+            set(word);
+            futex(word, libc::FUTEX_WAKE, 1);
+        };
+        held_until_another_reader_came(wait, tell)
+    };
+    let in_a_loop = || held_until_another_reader_came(|word| while word.load(SeqCst) == 0 {}, set);
+    let bodies: [(fn() -> TestResult, &str); 2] = [(in_the_kernel, "deadlock"), (in_a_loop, "livelock")];
+    for (body, stuck) in bodies {
+        for order in ORDERS {
+            let results = explore(body, by(order, Budget::NONE)).results;
+            let results: Vec<_> = results.iter().map(String::as_str).collect();
+            assert_eq!(results, ["\"done\"", stuck], "by {order}");
+        }
+    }
 }
 
 #[test]

@@ -554,6 +554,7 @@ impl World {
         let mut applied = self.objects.apply(moment, &op);
         if opened != NO_STEP {
             applied = applied.after_gate(opened);
+            self.objects.note_wait(id, ObjectId::NONE);
         }
         if self.twins {
             applied = self.note_first(op.kind, step, applied);

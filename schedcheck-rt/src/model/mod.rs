@@ -448,8 +448,7 @@ impl Objects {
         }
     }
 
-    /// Keeps account of read guards: whoever waits for something while it has one may keep a
-    /// writer, and through it other readers, from going on.
+    /// Keeps account of read guards.
     fn note_read_guards(&mut self, thread: ThreadId, op: &Op) {
         match op.kind {
             Kind::ReadUnlock => {
@@ -458,15 +457,19 @@ impl Objects {
                     self.read_guards.swap_remove(at);
                 }
             }
-            kind if kind.waits() => {
-                for at in 0..self.read_guards.len() {
-                    let (holder, lock) = self.read_guards[at];
-                    if holder == thread && lock != op.object {
-                        self.rwlock(lock).holder_waits(thread);
-                    }
-                }
-            }
+            kind if kind.waits() => self.note_wait(thread, op.object),
             _ => {}
+        }
+    }
+
+    /// `thread` waits: for `object`, or in a loop ([`ObjectId::NONE`]). Whoever does so while it has a read guard of another
+    /// lock may keep a writer, and through it other readers, from going on.
+    pub(crate) fn note_wait(&mut self, thread: ThreadId, object: ObjectId) {
+        for at in 0..self.read_guards.len() {
+            let (holder, lock) = self.read_guards[at];
+            if holder == thread && lock != object {
+                self.rwlock(lock).holder_waits(thread);
+            }
         }
     }
 

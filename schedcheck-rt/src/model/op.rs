@@ -220,6 +220,7 @@ impl Kind {
                 | Kind::Park
                 | Kind::Lock
                 | Kind::CondvarWake
+                | Kind::FutexSleep
                 | Kind::ReadLock
                 | Kind::ReadLockInLine
                 | Kind::WriteLock
@@ -242,7 +243,8 @@ pub struct Op {
     pub kind: Kind,
     /// On which object, [`ObjectId::NONE`] if on none.
     pub object: ObjectId,
-    /// A second object it looks at, [`ObjectId::NONE`] if none.
+    /// A second object that it concerns (a futex's word, the right to run that ends with a thread), [`ObjectId::NONE`] if
+    /// none.
     pub second: ObjectId,
     /// A parameter whose meaning belongs to the kind.
     pub arg: u32,

@@ -11,8 +11,8 @@
 //!   no writer is in the queue. Being held back differs from being scheduled later only if the
 //!   writer never gets its turn, that is, if some holder cannot release before the reader goes on.
 //! * Therefore the alternative is offered to a reader only if it holds the lock itself already, or
-//!   if another holder waited for something while it held the lock (a join, a message, a mutex: the
-//!   cause may lie behind the reader). What a holder will do is known afterwards, so the offer is
+//!   if another holder waited for something while it held the lock (a join, a message, a mutex, in a
+//!   loop: the cause may lie behind the reader). What a holder will do is known afterwards, so the offer is
 //!   made when a writer ends the period of sharing: [`RwLock::offers`]. Without such a writer
 //!   nobody could have been held back, and programs that only read and release pay nothing.
 //!
