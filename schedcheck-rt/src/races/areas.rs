@@ -255,8 +255,8 @@ mod tests {
         let mut cell = |address: usize| areas.cell(address).map(|cell| cell.addr());
         assert_eq!(cell(0x10_0000), cell(0x10_0007));
         assert_eq!(cell(0x10_0008), cell(0x10_0000).map(|cell| cell + size_of::<Cell>()));
-        assert_eq!(cell(0x10_1000), None, "behind the stack");
-        assert_eq!(cell(0x0f_ffff), None, "before the stack");
+        assert_eq!(cell(0x10_1000), None, "behind the statics");
+        assert_eq!(cell(0x0f_ffff), None, "before the statics");
         assert!(cell((1 << 44) + (3 << 20)).is_some());
         assert_ne!(cell(1 << 44), cell((1 << 44) + (1 << 20)));
         assert_eq!(cell((1 << 44) + (4 << 20)), None, "behind the heap");

@@ -188,7 +188,7 @@ impl Detector {
             }
         }
         let touch = if atomic == Atomic::Load { Touch::AtomicRead } else { Touch::AtomicWrite };
-        if let Some(race) = self.note(address, size, touch, 0) {
+        if let Some(race) = self.touch(address, size, touch, 0) {
             return Some(race);
         }
         let (clocks, thread) = (&mut self.clocks, self.thread);
@@ -215,12 +215,6 @@ impl Detector {
         }
     }
 
-    /// The running thread accesses memory that is not [private](Detector::is_private).
-    #[inline]
-    pub(crate) fn touch(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
-        self.note(address, size, touch, place)
-    }
-
     /// The running thread reads memory that others may be writing, and says so: it will not rely on what it reads. That is
     /// no race, but the memory must be there.
     pub(crate) fn glance(&mut self, address: usize, size: usize, place: u32) -> Option<Race> {
@@ -230,7 +224,7 @@ impl Detector {
             let (first, last) = (at.max(address), (at + GRAIN).min(end));
             let bytes = bytes(first % GRAIN, last - first);
             let cell = self.areas.cell(at)?;
-            // SAFETY: as in `note`.
+            // SAFETY: as in `touch`.
             let gone = unsafe { (*cell).end_of(self.generation, bytes) }?;
             Some(self.race(at, size, &gone, &self.entry(bytes, Touch::Read, place)))
         })
@@ -245,15 +239,15 @@ impl Detector {
     fn is_new_atomic(&mut self, address: usize, size: usize) -> bool {
         let Some(cell) = self.areas.cell(address) else { return false };
         let bytes = bytes(address % GRAIN, size.min(GRAIN - address % GRAIN));
-        // SAFETY: as in `note`.
+        // SAFETY: as in `touch`.
         unsafe { (*cell).is_new_atomic(self.generation, bytes, &self.overflow) }
     }
 
-    /// Notes an access in all of its cells.
+    /// The running thread accesses memory that is not [private](Detector::is_private).
     #[inline]
-    fn note(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
+    pub(crate) fn touch(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         if address % GRAIN + size > GRAIN {
-            return self.note_many(address, size, touch, place);
+            return self.touch_many(address, size, touch, place);
         }
         let cell = self.areas.cell(address)?;
         let new = self.entry(bytes(address % GRAIN, size), touch, place);
@@ -263,7 +257,8 @@ impl Detector {
         Some(self.race(address, size, &earlier, &new))
     }
 
-    fn note_many(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
+    /// Notes an access in all of its cells.
+    fn touch_many(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         let end = address.saturating_add(size);
         // The first address of a cell, and which of its bytes are not before the access.
         let (mut at, mut from) = (address & !(GRAIN - 1), 0xff_u8 << (address % GRAIN));
@@ -278,7 +273,7 @@ impl Detector {
             let mut new = self.entry(from, touch, place);
             while at < end && count > 0 {
                 new.bytes = if end - at < GRAIN { from & bytes(0, end - at) } else { from };
-                // SAFETY: as in `note`; the area has `count` more cells from here on.
+                // SAFETY: as in `touch`; the area has `count` more cells from here on.
                 let race = unsafe { (*cell).note(self.generation, &new, clock, &mut self.overflow) };
                 if let Some(earlier) = race {
                     return Some(self.race(at, size, &earlier, &new));
@@ -321,7 +316,7 @@ impl Detector {
     pub(crate) fn allocated(&mut self, address: usize, size: usize) {
         let Some((first, count)) = self.areas.cells(address) else { return };
         for at in 0..size.div_ceil(GRAIN).min(count) {
-            // SAFETY: as in `note`.
+            // SAFETY: as in `touch`.
             unsafe { (*first.add(at)).forget() };
         }
     }

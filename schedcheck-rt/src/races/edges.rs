@@ -107,19 +107,18 @@ fn acquire_all(clocks: &mut Clocks, thread: usize, lock: ObjectId) {
 fn channel(clocks: &mut Clocks, thread: usize, op: &Op, step: StepIndex, applied: &Applied) {
     let (channel, capacity) = (op.object, op.arg);
     let bounded = capacity != UNBOUNDED && capacity != 0;
+    let places = if bounded { capacity.into() } else { u64::MAX };
     match (op.kind, applied.result) {
         (Kind::Send | Kind::TrySend | Kind::OfferTaken, DISCONNECTED) => {
             clocks.acquire(thread, receiver_left(channel));
         }
         (Kind::Receive | Kind::TryReceive, DISCONNECTED) => clocks.acquire(thread, senders_left(channel)),
-        (Kind::Send, _) => {
-            clocks.send(thread, channel, if bounded { capacity.into() } else { u64::MAX });
-        }
+        (Kind::Send, _) => clocks.send(thread, channel, places),
         (Kind::TrySend, result) if result != NOT_NOW => {
             if capacity == 0 {
                 clocks.acquire(thread, arrivals(channel));
             }
-            clocks.send(thread, channel, if bounded { capacity.into() } else { u64::MAX });
+            clocks.send(thread, channel, places);
         }
         (Kind::OfferTaken, _) => clocks.follow(thread, applied.enabler),
         (Kind::ReceiverArrives, _) => clocks.publish_more(thread, arrivals(channel)),
