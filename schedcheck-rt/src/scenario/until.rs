@@ -98,7 +98,7 @@ pub fn end() -> Until<'static> {
 /// # use schedcheck_rt::scenario::{self, label};
 /// # scenario::check(|s| {
 /// let worker = s.thread("worker", || schedcheck_rt::label("half done"));
-/// s.transfer(worker).until("half done"); // the same as `until(label("half done"))`
+/// s.transfer(worker).until(label("half done")); // `until("half done")` says the same
 /// # });
 /// ```
 pub fn label(name: &str) -> Until<'static> {

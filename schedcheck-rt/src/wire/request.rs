@@ -1,6 +1,6 @@
 //! What the command asks of a test process: a text file, one `key value` pair a line.
 //!
-//! The first line is `schedcheck 1`. Options given by the user on the command line or in the
+//! The first line is `schedcheck` and the [`VERSION`]. Options given by the user on the command line or in the
 //! environment are `set.NAME`, those of a config file `default.NAME`: an attribute of the test stands
 //! between the two.
 
@@ -117,7 +117,7 @@ impl Request {
     /// If it is of another version or has a line of no known form.
     pub fn parse(text: &str) -> Result<Request, BadRequest> {
         let mut lines = text.lines();
-        if lines.next() != Some("schedcheck 1") {
+        if lines.next().and_then(|first| first.strip_prefix("schedcheck ")) != Some(VERSION) {
             return Err(BadRequest(format!(
                 "the test was built for protocol {VERSION} of cargo schedcheck, and the command speaks another"
             )));
@@ -171,7 +171,7 @@ impl Request {
 
 impl NamedDelta {
     /// `STEP THREADPATH ALT OP SITE NTH`, of which the last three may be missing, and a point `THREADPATH OP SITE NTH`,
-    /// which may be missing too.
+    /// which may be missing too. The step tells which time it is, so the first `NTH` is not kept.
     fn parse(text: &str) -> Option<NamedDelta> {
         let mut words = text.split(' ');
         let step = words.next()?.parse().ok()?;
