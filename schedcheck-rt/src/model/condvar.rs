@@ -11,9 +11,9 @@ use crate::search::step::{
     Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId,
 };
 
-/// Answers of a wake: why it happened.
+/// Answer of a wake: somebody notified, or it came for no reason.
 pub(crate) const WOKEN: u32 = 0;
-/// The time-out fired.
+/// Answer of a wake: the time-out fired.
 pub(crate) const TIMED_OUT: u32 = 1;
 
 /// State of a condition variable.

@@ -112,18 +112,18 @@ impl Diver {
         let meeting = matches!(route.borrow().wanted(), Wanted::Meeting(_));
         let all = route.borrow().goals().len();
         let reached = if meeting { self.stopped.iter().flatten().count() } else { self.goal };
-        let mut use_of_it = reached > self.so_far.furthest;
+        let mut was_useful = reached > self.so_far.furthest;
         self.so_far.furthest = self.so_far.furthest.max(reached);
         if self.met || !meeting && reached == all {
             self.so_far.arrived += 1;
-            use_of_it = true;
+            was_useful = true;
         } else if !meeting && all < MOST_ADDED {
-            use_of_it |= refine(&mut route.borrow_mut(), self.goal, trace, &mut self.rng);
+            was_useful |= refine(&mut route.borrow_mut(), self.goal, trace, &mut self.rng);
         }
-        self.in_vain = if use_of_it { 0 } else { self.in_vain + 1 };
+        self.in_vain = if was_useful { 0 } else { self.in_vain + 1 };
     }
 
-    /// What was reached when the execution that is going on failed.
+    /// How many places the dive that is going on has come by.
     pub(super) fn furthest_now(&self) -> usize {
         self.goal
     }

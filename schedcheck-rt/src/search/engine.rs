@@ -56,8 +56,8 @@ pub struct Stats {
     pub peak_pending: usize,
     /// Bytes that the tree of pending executions takes now.
     pub bytes: usize,
-    /// Most bytes that the tree of pending executions took at any time. Counting classes takes 9
-    /// for each on top.
+    /// Most bytes that the tree of pending executions took at any time. To count classes takes 9 more
+    /// for each class.
     pub peak_bytes: usize,
     /// Random runs among the executions.
     pub random: u64,
@@ -206,7 +206,8 @@ impl Search {
         }
     }
 
-    /// How many places of it the last order, which was not reported, came by.
+    /// How many places of it the execution of the last order has come by, if that was to follow it and has not been
+    /// learnt from yet.
     pub fn diving(&self) -> Option<usize> {
         match &self.strategy {
             Strategy::Optimal(optimal) if optimal.diver.is_diving() => Some(optimal.diver.furthest_now()),

@@ -54,7 +54,7 @@ pub struct Options {
     pub level_after: u32,
     /// Threads are not to be preempted where the model says so ([`super::step::Pending::held`]).
     pub scoped: bool,
-    /// What `method` and `var` need to know.
+    /// What `method`, `var` and `changed` need to know.
     pub places: Option<Rc<dyn Places>>,
     /// Where executions are to go first; what `seq` and `distance` need to know.
     pub route: Option<Rc<RefCell<Route>>>,

@@ -1,9 +1,10 @@
 //! Random executions, mixed in as a small share.
 //!
 //! Four ways in turn: a random walk; PCT (Burckhardt et al. 2010: random thread priorities, lowered
-//! at one or two random steps, for bugs of depth 2 and 3); POS (Yuan et al. 2018: random priorities of pending operations, drawn
-//! anew for those that race with what just ran). Their executions enter the same tree as everything
-//! else ([`super::wakeup`]), so what they show is not run again.
+//! at one random step, for bugs of depth 2, or at two, for depth 3); POS (Yuan et al. 2018: random
+//! priorities of pending operations, drawn anew for those that race with what just ran). Their
+//! executions enter the same tree as everything else ([`super::adopt`]), so what they show is not run
+//! again.
 
 use super::dependence::dependent;
 use super::rng::Rng;

@@ -138,9 +138,9 @@ pub(crate) fn verdict(truth: &Truth, found: &Found) -> Result<(), String> {
 }
 
 /// Compares `programs` random programs from number `seed` on, in all families, with and without
-/// costly alternatives; every tenth also with a bound, every tenth with trusted operations, and every
-/// tenth by several processes. Each is searched in the default order and in one other, in turn: many programs say more than many
-/// orders of few.
+/// costly alternatives; every tenth also with a bound, every tenth with hunts and along a sequence,
+/// every tenth with trusted operations, and every tenth by several processes. Each is searched in the
+/// default order and in one other, in turn: many programs say more than many orders of few.
 ///
 /// # Errors
 /// Says which program the search gets wrong.

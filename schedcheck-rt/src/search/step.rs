@@ -12,10 +12,9 @@ pub struct ThreadId(pub u16);
 
 /// A synchronisation object, numbered densely.
 ///
-/// Numbers below [`ObjectId::FIRST_LOCAL`] are *stable*: they mean the same object (same creating
-/// thread, same n-th creation of it; same static) in every execution of one search. Others are good
-/// for one execution only, numbered by first use; with them the search stays sound but may execute
-/// some classes twice.
+/// Numbers below [`ObjectId::FIRST_LOCAL`] are *stable*: they mean the same object in every execution
+/// of one search. Others are good for one execution only, numbered by first use; with them the search
+/// stays sound but may execute some classes twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub u32);
 
@@ -272,9 +271,9 @@ pub struct Choice {
 
 /// A decision that differs from default behaviour.
 ///
-/// Default behaviour: the running thread goes on; when it cannot, the thread that was created first
-/// among the enabled ones goes on; every operation takes [`Alt::DEFAULT`]; when nothing is enabled,
-/// the timed wait with the earliest deadline is forced to give up.
+/// Default behaviour is the model's, and the same for the same steps so far: the running thread goes
+/// on; when it cannot, or yields, another enabled one does; every operation takes [`Alt::DEFAULT`];
+/// when nothing is enabled, the timed wait with the earliest deadline is forced to give up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delta {
     /// The step it applies to.
@@ -308,7 +307,7 @@ impl Plan {
 }
 
 /// Decides the steps after a plan's prefix where default behaviour is not wanted (random walks,
-/// sleep sets, scenarios).
+/// sleep sets, hunts).
 pub trait Guide {
     /// Chooses among the pending operations of all live threads, in order of creation.
     /// `running` is the thread that executed the previous step.
@@ -400,7 +399,7 @@ impl Trace {
     }
 }
 
-/// What `method`, `var` and `changed` need to know about places in the program.
+/// What `method`, `var`, `changed` and sequences of places need to know about the program.
 pub trait Places {
     /// Whether the operation at `site` was called, directly or not, from a function of interest.
     fn in_method(&self, site: u32) -> bool;

@@ -19,11 +19,11 @@ impl Search {
     /// Whether a search with these options can be shared and written down. Source and classic
     /// reduction insert into points of their ancestors that others may be at.
     pub fn can_be_shared(options: &Options) -> bool {
-        let whole_branches = matches!(options.reduction, Reduction::Source | Reduction::Classic);
-        options.bound.is_some() || options.scoped || !whole_branches
+        let inserts_above = matches!(options.reduction, Reduction::Source | Reduction::Classic);
+        options.bound.is_some() || options.scoped || !inserts_above
     }
 
-    /// What `method` and `var` know.
+    /// What `method`, `var` and `changed` need to know.
     pub fn places(&self) -> Option<Rc<dyn Places>> {
         self.options.places.clone()
     }

@@ -185,7 +185,7 @@ impl Tree {
         std::iter::successors(some(first), move |&line| some(self.lines.get(line).next))
     }
 
-    /// The lines that branch off and belong to the region of `top`, be `line` that or one inside.
+    /// The lines that branch off `line` and belong to the same region; `is_top`: to its own, which begins where it is free.
     pub(super) fn region_children(&self, line: LineId, is_top: bool) -> impl Iterator<Item = LineId> + Clone {
         let from = if is_top { self.free(line) } else { 0 };
         self.children(line).take_while(move |&child| self.start(child) >= from)

@@ -25,8 +25,8 @@
 //!
 //! **Idle rounds.** A model may refuse to execute one more round of a loop that waits
 //! ([`End::Stopped`] before the plan's prefix is done): such a step is blocked until what it waits
-//! for changes, but the execution that the reversal came from did not say so. A reversal (e, e')
-//! that stops there is one that is not possible. All steps of w ahead of e' are independent of e,
+//! for changes, but the execution that the reversal came from did not say so. A reversal that puts an
+//! operation e' before a step e and stops there is one that is not possible. All steps of w ahead of e' are independent of e,
 //! so what follows them without e' also follows e and them, and is found there: the branch can be
 //! left as if it had not been made, provided that nobody relied on it. Relying on it means: e' was
 //! not in some w', commuted with it, and w' counted as covered. So such steps cover only what they

@@ -1,7 +1,8 @@
 //! The truth about a toy program, by enumeration.
 //!
-//! Twice: over happens-before prefixes, which gives the set of classes, and over states, which
-//! knows nothing of dependence and so checks that the classes lose no final state.
+//! Three times: over happens-before prefixes, which gives the set of classes; over states, which
+//! knows nothing of dependence and so checks that the classes lose no final state; and, for tiny
+//! programs, over whole schedules one by one, which takes no two points for the same.
 
 use super::super::history::History;
 use super::super::step::*;

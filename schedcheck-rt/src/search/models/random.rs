@@ -46,8 +46,8 @@ const OBJECTS: usize = CHANNEL as usize + 1;
 /// One operation, to be done only while the last result is not `unless`.
 type Guarded = (Op, Option<u64>);
 
-/// A thread of guarded operations: where a guard fails, everything up to the end of its block
-/// is skipped. `blocks[i]` is the number of operations the guard of `i` decides about.
+/// A thread of guarded operations. Beside each stands how many operations, from it on, its guard
+/// decides about: where the guard fails, all of those are skipped.
 fn guarded(ops: Vec<(Guarded, usize)>) -> Script {
     Rc::new(move |results| {
         let mut last = 0;
