@@ -6,8 +6,8 @@ use schedcheck_rt::facade::sync::Barrier;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::thread;
 use std::sync::atomic::Ordering::SeqCst;
-use support::exhaust::{exhaust, report};
-use support::promised;
+use support::exhaust::exhaust;
+use support::{promised, report};
 
 #[test]
 fn nobody_passes_before_all_have_arrived_and_one_leads() {

@@ -10,7 +10,8 @@ use schedcheck_rt::facade::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
-use support::exhaust::{Summary, exhaust, exhaust_within, report};
+use support::exhaust::{Summary, exhaust, exhaust_within};
+use support::report;
 
 fn outcomes(summary: &Summary) -> Vec<&str> {
     summary.results.iter().map(String::as_str).collect()

@@ -9,8 +9,8 @@ use schedcheck_rt::facade::sync::mpsc::{
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Alt;
 use std::time::Duration;
-use support::exhaust::{exhaust, report};
-use support::{alone, execute, passes, promised};
+use support::exhaust::exhaust;
+use support::{alone, execute, passes, promised, report};
 
 #[test]
 fn items_arrive_in_order_and_end_with_the_last_sender() {

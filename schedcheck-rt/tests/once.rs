@@ -8,8 +8,8 @@ use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::{Model, Plan, Trace};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use support::exhaust::{exhaust, report};
-use support::{alone, promised};
+use support::exhaust::exhaust;
+use support::{alone, promised, report};
 
 fn fails() {
     resume_unwind(Box::new("as intended"));

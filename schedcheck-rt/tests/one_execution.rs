@@ -1,5 +1,7 @@
 //! One execution through the facades: default behaviour, deltas, verdicts.
 
+mod support;
+
 use schedcheck_rt::exec::outcome::Outcome;
 use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
@@ -8,20 +10,12 @@ use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::{Alt, Choice, Delta, End, Model, Plan, ThreadId, Trace};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
+use support::{alone, execute};
 
-fn run(body: fn() -> TestResult, deltas: &[(u32, u16)]) -> (Trace, Outcome) {
-    let mut execution = Execution::new(Test { body, should_panic: None }, 10_000);
-    let deltas = deltas
-        .iter()
-        .map(|(step, thread)| Delta {
-            step: *step,
-            choice: Choice { thread: ThreadId(*thread), alt: Alt::DEFAULT },
-        })
-        .collect();
-    let mut trace = Trace::default();
-    execution.run(&Plan { deltas, prefix: 0 }, None, &mut trace);
-    let outcome = execution.outcome().clone();
-    (trace, outcome)
+/// Executes `body` with default behaviour but for steps at which another thread runs.
+fn run(body: fn() -> TestResult, switches: &[(u32, u16)]) -> (Trace, Outcome) {
+    let turns: Vec<_> = switches.iter().map(|&(step, thread)| (step, thread, Alt::DEFAULT)).collect();
+    execute(body, &turns)
 }
 
 fn opposite_order() -> TestResult {
@@ -213,6 +207,7 @@ fn a_choice_takes_the_alternative_of_the_plan_and_an_assumption_drops_the_execut
         schedcheck_rt::assume(chosen != 1);
         Err(format!("chose {chosen}"))
     }
+    let _alone = alone();
     let mut execution = Execution::new(Test { body, should_panic: None }, 100);
     let mut trace = Trace::default();
     let mut choose = |alt| {
@@ -239,6 +234,7 @@ fn threads_that_outlive_the_test_are_a_failure_where_that_is_asked_for() {
         worker.join().unwrap();
         Ok(())
     }
+    let _alone = alone();
     let run = |body: fn() -> TestResult, detect: bool| {
         let mut execution = Execution::new(Test { body, should_panic: None }, 100);
         if detect {

@@ -11,8 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, TryLockError};
 use support::exhaust::exhaust;
-use support::explore::{ORDERS, by, explore, report};
-use support::{alone, passes, promised};
+use support::explore::{ORDERS, by, explore};
+use support::{alone, passes, promised, report};
 
 #[test]
 fn readers_share_and_a_writer_is_alone() {

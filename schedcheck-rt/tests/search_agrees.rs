@@ -12,7 +12,8 @@ use schedcheck_rt::search::Options;
 use schedcheck_rt::search::step::Budget;
 use std::sync::atomic::Ordering::SeqCst;
 use support::exhaust::exhaust_within;
-use support::explore::{ORDERS, agree_with_all, by, every_order, explore, report};
+use support::explore::{ORDERS, agree_with_all, by, every_order, explore};
+use support::report;
 
 /// What is claimed about the numbers of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,8 @@ use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Budget;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::SeqCst;
-use support::explore::{agree_with_all, report};
+use support::explore::agree_with_all;
+use support::report;
 
 /// A receiver that fills its own channel, beside another sender.
 fn fills(bound: usize, takes: bool) -> TestResult {

@@ -7,12 +7,13 @@ use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::{Condvar, Mutex};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::{Budget, End, Model, Trace};
-use schedcheck_rt::search::{Options, Reduction, Search, priority};
+use schedcheck_rt::search::{Options, Reduction, Search};
 use schedcheck_rt::symmetric;
 use std::collections::BTreeSet;
 use std::sync::Mutex as SystemMutex;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::SeqCst;
+use support::explore::by;
 
 static SEEN: SystemMutex<Vec<String>> = SystemMutex::new(Vec::new());
 
@@ -55,12 +56,7 @@ fn compare(body: fn() -> TestResult) -> (u64, u64) {
     let mut counts = (0, 0);
     for reduction in [Reduction::Optimal, Reduction::Source] {
         for order in ["dfs", "mdpor,pb", "rand:1"] {
-            let options = || Options {
-                priority: priority::parse(order).expect("they exist"),
-                budget: Budget::NONE,
-                reduction,
-                ..Options::default()
-            };
+            let options = || Options { reduction, ..by(order, Budget::NONE) };
             let (with, fewer) = explore(body, true, options());
             let (without, all) = explore(body, false, options());
             assert_eq!(with, without, "{reduction:?} by {order}");

@@ -9,19 +9,9 @@ use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::search::step::{
     Alt, Choice, Decision, Delta, End, Event, Guide, Model, Pending, Plan, StepIndex, ThreadId, Trace,
 };
-use support::{alone, show};
+use support::{Random, alone, show};
 
-/// A linear congruential generator: the same walk on both backends.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
-}
-
-/// Takes any thread that can go on, now and then with a costly alternative.
+/// Takes any thread that can go on, now and then with a costly alternative; the same walk on both backends.
 impl Guide for Random {
     fn choose(&mut self, _: StepIndex, _: Option<ThreadId>, pending: &[Pending]) -> Decision {
         let costly = pending

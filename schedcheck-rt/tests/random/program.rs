@@ -3,6 +3,7 @@
 //! Every thread notes what each of its operations found, so that two schedules which can be told apart have
 //! different notes, also where they end in a deadlock.
 
+use crate::support::Random;
 use schedcheck_rt::exec::{TestResult, outside};
 use schedcheck_rt::facade::hint::spin_loop;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
@@ -103,15 +104,6 @@ pub(crate) fn notes() -> String {
 /// What each thread does, the main thread first.
 pub(crate) fn describe(seed: u64) -> String {
     format!("{:?}", operations(seed))
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
-    }
 }
 
 fn operations(seed: u64) -> Vec<Vec<Op>> {

@@ -12,10 +12,11 @@ use schedcheck_rt::facade::thread;
 use schedcheck_rt::label;
 use schedcheck_rt::scenario::{self, any, any_of, any_point, blocked, end, next, step, when};
 use schedcheck_rt::search::step::{Budget, End, Model, Trace};
-use schedcheck_rt::search::{Options, Reduction, Search, priority};
+use schedcheck_rt::search::{Options, Reduction, Search};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering::SeqCst;
-use support::explore::report;
+use support::explore::by;
+use support::{report, result_of};
 
 /// What exploring a scenario amounts to.
 #[derive(Debug, Default, PartialEq)]
@@ -65,7 +66,7 @@ fn search(execution: &mut Execution, options: Options, limit: u64) -> Option<Exp
         );
         explored.met += u64::from(execution.fate() == Fate::Met);
         if trace.end != End::Stopped {
-            *explored.results.entry(support::explore::result_of(execution)).or_default() += 1;
+            *explored.results.entry(result_of(execution)).or_default() += 1;
         }
     }
     explored.unmet = execution.unmet().map(|unmet| format!("{}: {}", unmet.statement, unmet.reason));
@@ -73,8 +74,7 @@ fn search(execution: &mut Execution, options: Options, limit: u64) -> Option<Exp
 }
 
 fn options(order: &str, reduction: Reduction) -> Options {
-    let priority = priority::parse(order).expect("they exist");
-    Options { priority, reduction, budget: Budget::default(), ..Options::default() }
+    Options { reduction, ..by(order, Budget::default()) }
 }
 
 /// Explores by every reduction and in several orders. All must find the same results, and those with

@@ -1,6 +1,6 @@
 //! Random scenarios: every way to reduce finds what executing all schedules finds.
 
-use crate::support::explore::report;
+use crate::support::{Random, report};
 use crate::{agree, cooperate, explore_within, options};
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
@@ -43,40 +43,31 @@ struct Program {
 
 static PROGRAM: SystemMutex<Option<Program>> = SystemMutex::new(None);
 
-struct Random(u64);
+fn acts(random: &mut Random, most: usize) -> Vec<Act> {
+    (0..=random.below(most))
+        .map(|_| match random.below(7) {
+            0 => Act::Load(random.below(2)),
+            1 => Act::Add(random.below(2)),
+            2 => Act::Locked(random.below(2)),
+            3 => Act::Take,
+            4 => Act::Leave,
+            _ => Act::Label,
+        })
+        .collect()
+}
 
-impl Random {
-    fn below(&mut self, limit: u64) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % limit) as usize
-    }
-
-    fn acts(&mut self, most: u64) -> Vec<Act> {
-        (0..=self.below(most))
-            .map(|_| match self.below(7) {
-                0 => Act::Load(self.below(2)),
-                1 => Act::Add(self.below(2)),
-                2 => Act::Locked(self.below(2)),
-                3 => Act::Take,
-                4 => Act::Leave,
-                _ => Act::Label,
-            })
-            .collect()
-    }
-
-    fn program(&mut self) -> Program {
-        let actors = (0..=self.below(3)).map(|_| self.acts(3)).collect::<Vec<_>>();
-        let others = if self.below(3) == 0 { vec![self.acts(2)] } else { Vec::new() };
-        let count = actors.len() as u64;
-        let script = (0..self.below(6)).map(|_| {
-            if self.below(5) == 0 {
-                return Say::Look(self.below(2));
-            }
-            let who = if self.below(2) == 0 { None } else { Some(self.below(count)) };
-            Say::Transfer(who, self.below(6) as u8)
-        });
-        Program { script: script.collect(), actors, others }
-    }
+/// The next program.
+fn draw(random: &mut Random) -> Program {
+    let actors = (0..=random.below(3)).map(|_| acts(random, 3)).collect::<Vec<_>>();
+    let others = if random.below(3) == 0 { vec![acts(random, 2)] } else { Vec::new() };
+    let script = (0..random.below(6)).map(|_| {
+        if random.below(5) == 0 {
+            return Say::Look(random.below(2));
+        }
+        let who = if random.below(2) == 0 { None } else { Some(random.below(actors.len())) };
+        Say::Transfer(who, random.below(6) as u8)
+    });
+    Program { script: script.collect(), actors, others }
 }
 
 #[derive(Default)]
@@ -175,7 +166,7 @@ fn every_reduction_finds_what_all_schedules_show() {
     let mut random = Random(seed.unwrap_or(7));
     let (mut compared, mut met, mut with_others) = (0, 0, 0);
     while compared < programs {
-        let program = random.program();
+        let program = draw(&mut random);
         *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = Some(program.clone());
         if explore_within(body, options("dfs", Reduction::None), SMALL).is_none() {
             continue;
@@ -220,7 +211,7 @@ fn cooperative_threads_do_what_a_scenario_from_label_to_label_does() {
     let mut random = Random(11);
     let (mut compared, mut several) = (0, 0);
     while compared < 60 {
-        let program = random.program();
+        let program = draw(&mut random);
         *PROGRAM.lock().unwrap_or_else(PoisonError::into_inner) = Some(program.clone());
         let mut options = options("dfs", Reduction::Optimal);
         options.budget = Budget::NONE;

@@ -4,22 +4,13 @@
 //! checked: swapping two neighbouring steps that are claimed to commute must be possible and must
 //! lead to the same result.
 
-use super::{alone, show};
-use schedcheck_rt::exec::{Execution, Test, TestResult, outside};
+use super::{alone, report, result_of, show};
+use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::search::step::{
     Access, Alt, Choice, Decision, Event, Guide, Mode, Model, NO_STEP, ObjectId, Pending, Plan, StepIndex,
     ThreadId, Trace,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
-
-static RESULT: Mutex<String> = Mutex::new(String::new());
-
-/// Called by a body: what it found out.
-pub(crate) fn report(found: impl std::fmt::Debug) {
-    let text = format!("{found:?}");
-    outside(|| *RESULT.lock().unwrap_or_else(PoisonError::into_inner) = text.as_str().to_owned());
-}
 
 /// What all executions of a body amount to.
 #[derive(Debug)]
@@ -106,11 +97,7 @@ fn run(execution: &mut Execution, choices: Vec<Option<Choice>>, by_default: bool
     let mut guide = Follow { choices, by_default, budget, ..Follow::default() };
     let mut trace = Trace::default();
     execution.run(&Plan::default(), Some(&mut guide), &mut trace);
-    let outcome = execution.outcome();
-    let result = match outcome.word() {
-        "passed" => RESULT.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        word => word.to_owned(),
-    };
+    let result = result_of(execution);
     Run { trace, branches: guide.branches, result, impossible: guide.impossible }
 }
 

@@ -1,26 +1,15 @@
 //! The search over a real body, to the end, in any order.
 
-use super::alone;
-use super::exhaust;
-use schedcheck_rt::exec::{Execution, Test, TestResult, outside};
+use super::{alone, report, result_of};
+use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::search::step::{
     Alt, Budget, Choice, Decision, End, Event, Guide, Model, Pending, Plan, StepIndex, ThreadId, Trace,
 };
 use schedcheck_rt::search::{Options, Reduction, Search, Stats, priority};
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
 /// Orders of exploration that must all find the same.
 pub(crate) const ORDERS: [&str; 7] = ["dfs", "bfs", "mdpor,pb", "pb", "rand:1", "rand:2", "rand:3"];
-
-static FOUND: Mutex<String> = Mutex::new(String::new());
-
-/// Called by a body: what it found out.
-pub(crate) fn report(found: impl std::fmt::Debug) {
-    exhaust::report(&found);
-    let text = format!("{found:?}");
-    outside(|| text.as_str().clone_into(&mut FOUND.lock().unwrap_or_else(PoisonError::into_inner)));
-}
 
 /// What a search amounts to.
 #[derive(Debug)]
@@ -56,13 +45,6 @@ pub(crate) fn explore(body: fn() -> TestResult, options: Options) -> Explored {
         results.insert(result_of(&execution));
     }
     Explored { results, stopped, stats: search.stats() }
-}
-
-pub(crate) fn result_of(execution: &Execution) -> String {
-    match execution.outcome().word() {
-        "passed" => FOUND.lock().unwrap_or_else(PoisonError::into_inner).clone(),
-        word => word.to_owned(),
-    }
 }
 
 /// Takes the given threads, then always the first; notes who else there was.

@@ -5,7 +5,7 @@ pub(crate) mod exhaust;
 pub(crate) mod explore;
 
 use schedcheck_rt::exec::outcome::Outcome;
-use schedcheck_rt::exec::{Execution, Test, TestResult};
+use schedcheck_rt::exec::{Execution, Test, TestResult, outside};
 use schedcheck_rt::search::step::{Access, Alt, Choice, Delta, Model, NO_STEP, Plan, ThreadId, Trace};
 use std::cell::Cell;
 use std::fmt::Write;
@@ -33,6 +33,33 @@ pub(crate) fn alone() -> impl Drop {
         Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
     };
     Alone(guard)
+}
+
+static REPORTED: Mutex<String> = Mutex::new(String::new());
+
+/// Called by a body: what it found out.
+pub(crate) fn report(found: impl std::fmt::Debug) {
+    let text = format!("{found:?}");
+    outside(|| text.as_str().clone_into(&mut REPORTED.lock().unwrap_or_else(PoisonError::into_inner)));
+}
+
+/// What the body of the last execution reported, or the word for its failure.
+pub(crate) fn result_of(execution: &Execution) -> String {
+    match execution.outcome().word() {
+        "passed" => REPORTED.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        word => word.to_owned(),
+    }
+}
+
+/// Numbers that look random and are the same every time: a linear congruential generator.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// A number below `limit`, which is not 0.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
 }
 
 /// "At this step this thread takes this alternative."
