@@ -50,7 +50,7 @@ const ARGUMENTS: &[(&str, Kind, &str)] = &[
 ];
 
 const OUTCOMES: &[&str] = &["deadlock", "panic", "livelock", "data-race", "misuse", "crash", "leak"];
-/// Those of the command line (`cli/priority.rs` of the command).
+/// Those of the engine (`cargo xtask tidy` compares the two).
 const PRIORITIES: &[&str] =
     &["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "changed", "seq", "distance", "dfs", "bfs"];
 const TIME_UNITS: &[&str] = &["ms", "s", "m", "h"];

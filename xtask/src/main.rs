@@ -16,7 +16,8 @@ const USAGE: &str = "\
 Usage: cargo xtask <CHORE>
 
 Chores:
-  tidy   check import directions, the file map, the help texts, licences, file lengths, leftovers
+  tidy   check import directions, the file map, the help texts, lists that must agree, licences, file
+         lengths, leftovers
   docs   write the current help text of the command into the README and the book
   bench  measure the speed beside loom and shuttle
   soak   checks that take hours: random programs, memory, replays

@@ -1,6 +1,7 @@
 //! The names of the priority functions, checked before anything is built.
 use crate::suggest;
 
+/// Those of the engine (`cargo xtask tidy` compares the two).
 const NAMES: [&str; 12] =
     ["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "changed", "seq", "distance", "dfs", "bfs"];
 

@@ -6,6 +6,7 @@ mod leftovers;
 mod length;
 mod licences;
 mod paths;
+mod priorities;
 mod sources;
 
 use std::fmt;
@@ -47,6 +48,7 @@ pub(crate) fn run(repository: &Path) -> Outcome {
         findings.extend(length::check(source));
         findings.extend(leftovers::check(source));
     }
+    findings.extend(priorities::check(&sources));
     findings.extend(check_file_map(repository, &sources)?);
     findings.extend(check_help(repository)?);
     findings.extend(licences::check(repository)?);
