@@ -51,16 +51,21 @@ pub(crate) fn current_help(repository: &Path) -> Result<String> {
 
 /// A document with this help text between its markers.
 pub(crate) fn with_help(document: &str, help: &str) -> Result<String> {
-    let Some((before, rest)) = document.split_once(OPENING) else {
-        bail!("there is no `{OPENING}`");
-    };
-    let Some((_, after)) = rest.split_once(CLOSING) else {
-        bail!("there is no `{CLOSING}` after `{OPENING}`");
-    };
     // Trailing blanks come from clap's layout and would only trip editors.
     let help: Vec<&str> = help.trim().lines().map(str::trim_end).collect();
     let help = help.join("\n");
-    Ok(format!("{before}{OPENING}\n```text\n{help}\n```\n{CLOSING}{after}"))
+    with_between(document, [OPENING, CLOSING], &format!("```text\n{help}\n```\n"))
+}
+
+/// A document with these lines between two markers, each on a line of its own.
+pub(crate) fn with_between(document: &str, [opening, closing]: [&str; 2], lines: &str) -> Result<String> {
+    let Some((before, rest)) = document.split_once(opening) else {
+        bail!("there is no `{opening}`");
+    };
+    let Some((_, after)) = rest.split_once(closing) else {
+        bail!("there is no `{closing}` after `{opening}`");
+    };
+    Ok(format!("{before}{opening}\n{lines}{closing}{after}"))
 }
 
 /// The line of a document on which the help text starts, if it has one.

@@ -148,6 +148,10 @@ fn linear_fit(points: &[(f64, f64)]) -> (f64, f64) {
 mod tests {
     use super::*;
 
+    fn measured(rate: f64) -> Measurement {
+        Measurement { end: End::Exhausted, executions: 1, rate, own_rate: rate, bytes_per_pending: None }
+    }
+
     #[test]
     fn the_middle_of_what_was_measured_counts() {
         let spread = Spread::of([3.0, f64::INFINITY, 1.0, 2.0].into_iter()).unwrap();
@@ -166,10 +170,7 @@ mod tests {
         let mut figures = Figures::default();
         for (off, on) in [(90.0, 60.0), (80.0, 20.0), (84.0, 56.0)] {
             for (tool, rate) in [(OURS, off), (WITH_RACES, on)] {
-                let (end, executions) = (End::Exhausted, 1);
-                let measurement =
-                    Measurement { end, executions, rate, own_rate: rate, bytes_per_pending: None };
-                figures.add("p", tool, measurement);
+                figures.add("p", tool, measured(rate));
             }
         }
         let pairs = Spread { least: 1.5, median: 1.5, greatest: 4.0 };
@@ -181,9 +182,7 @@ mod tests {
     fn ours_is_compared_with_the_best_of_the_others() {
         let mut figures = Figures::default();
         for (tool, rate) in [(OURS, 90.0), ("shuttle dfs", 10.0), ("shuttle pct", 30.0), ("loom", 1.0)] {
-            let (end, executions) = (End::Exhausted, 1);
-            let measurement = Measurement { end, executions, rate, own_rate: rate, bytes_per_pending: None };
-            figures.add("p", tool, measurement);
+            figures.add("p", tool, measured(rate));
         }
         assert_eq!((figures.ratio("p", "shuttle"), figures.ratio("p", "loom")), (Some(3.0), Some(90.0)));
         assert_eq!(figures.ratio("q", "loom"), None);

@@ -32,6 +32,20 @@ pub(super) struct Point {
     step_nodes: Option<u64>,
 }
 
+impl Point {
+    /// What a `test-progress` line says.
+    fn of(line: &Value) -> Point {
+        let number = |key: &str| line[key].as_u64().unwrap_or_default();
+        Point {
+            seconds: number("elapsed_ms") as f64 / 1000.0,
+            executions: number("executions"),
+            pending: number("pending"),
+            bytes: number("bytes"),
+            step_nodes: line["step_nodes"].as_u64(),
+        }
+    }
+}
+
 /// The curves of both parts.
 pub(super) type Curves = Vec<(&'static str, Vec<Point>)>;
 
@@ -102,20 +116,9 @@ fn explore(project: &Project, seconds: u64, args: &[&str]) -> Result<Vec<Point>>
     let limit = format!("{seconds}s");
     let common = ["--all-tests", "--exact", TEST, "--message-format", "json", "--max-time", &limit];
     let output = project.schedcheck(&[&common, args].concat()).run();
-    let mut points = Vec::new();
-    for line in output.stdout.lines() {
-        let event: Value = serde_json::from_str(line).context("a line of JSON")?;
-        if event["type"] == "test-progress" {
-            let number = |key: &str| event[key].as_u64().unwrap_or_default();
-            points.push(Point {
-                seconds: number("elapsed_ms") as f64 / 1000.0,
-                executions: number("executions"),
-                pending: number("pending"),
-                bytes: number("bytes"),
-                step_nodes: event["step_nodes"].as_u64(),
-            });
-        }
-    }
+    let lines = output.json();
+    let points: Vec<Point> =
+        lines.iter().filter(|line| line["type"] == "test-progress").map(Point::of).collect();
     if points.is_empty() {
         bail!("the search was too short to be measured: {}", output.stderr);
     }

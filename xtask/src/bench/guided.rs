@@ -9,9 +9,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use schedcheck_tests::project::Project;
-use serde_json::Value;
 
 use super::report::{aligned, as_markdown};
+use super::short;
 use crate::Outcome;
 
 /// What every way but the last two leaves out.
@@ -80,19 +80,15 @@ fn round(project: &Project, options: &Options, seed: u64, args: &[&str]) -> Resu
     let common = ["--all-tests", "--no-fail-fast", "--message-format", "json", "--skip", "_fixed"];
     let limits = ["--max-executions", &limit, "--max-time", "10m", "--seed", &seed];
     let output = project.schedcheck(&[&common, &limits[..], args].concat()).run();
-    let mut found = Round::new();
-    for line in output.stdout.lines() {
-        let event: Value = serde_json::from_str(line).context("a line of JSON")?;
-        if event["type"] == "test-finished" && event["outcome"] != "passed" {
-            let test = event["test"].as_str().unwrap_or_default();
-            let name = test.rsplit("::").next().unwrap_or(test).to_owned();
-            found.insert(name, event["executions"].as_u64().unwrap_or_default());
-        }
-    }
     if !matches!(output.code, 0 | 100) {
         bail!("nothing was explored: {}", output.stderr);
     }
-    Ok(found)
+    let failures = output.verdicts().into_values().filter(|verdict| verdict["outcome"] != "passed");
+    let found = failures.map(|verdict| {
+        let test = verdict["test"].as_str().unwrap_or_default();
+        (short(test).to_owned(), verdict["executions"].as_u64().unwrap_or_default())
+    });
+    Ok(found.collect())
 }
 
 /// The places that comments `// seq: FAMILY NUMBER` mark, as a sequence for each family.

@@ -74,6 +74,16 @@ const COMPARED: [&str; 9] = [
 const PADDED: [(&str, f64); 4] =
     [("padded_0", 17.0), ("padded_8", 33.0), ("padded_16", 49.0), ("padded_32", 81.0)];
 
+/// All programs whose rates are measured.
+fn programs() -> impl Iterator<Item = &'static str> {
+    COMPARED.into_iter().chain(PADDED.map(|(program, _)| program))
+}
+
+/// A test without its module.
+fn short(test: &str) -> &str {
+    test.rsplit("::").next().unwrap_or(test)
+}
+
 /// Parts that a run can have.
 const PARTS: [&str; 3] = ["rates", "bugs", "memory"];
 

@@ -8,7 +8,7 @@ use schedcheck_tests::cli::Schedcheck;
 use schedcheck_tests::watch::{Watched, watch};
 
 use super::figures::{End, Figures, Measurement, OURS, WITH_RACES};
-use super::{COMPARED, PADDED};
+use super::programs;
 
 /// How often the time on a core is looked at.
 const PERIOD: Duration = Duration::from_millis(2);
@@ -38,7 +38,7 @@ fn measure_as(tool: &str, races: &str, repository: &Path, figures: &mut Figures)
     let alone = ["--random-runs", "0", "--levels", "off", "--races", races];
     let args = [args.as_slice(), &alone].concat();
     let explorations = watch(Schedcheck::new(folder, &args), PERIOD);
-    for program in COMPARED.into_iter().chain(PADDED.map(|(program, _)| program)) {
+    for program in programs() {
         let test = format!("tests::{program}");
         let Some(exploration) = explorations.iter().find(|watched| watched.finished["test"] == *test) else {
             bail!("the command did not explore {program}");

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::figures::{End, Figures, Measurement};
-use super::{COMPARED, PADDED};
+use super::programs;
 
 /// What the package can run, as it names it.
 pub(super) const TOOLS: [&str; 5] = ["loom", "shuttle dfs", "shuttle random", "shuttle pct", "shuttle urw"];
@@ -39,11 +39,10 @@ pub(super) fn executable(repository: &Path, args: &[&str]) -> Result<PathBuf> {
 
 /// Runs one tool on all programs, each for some time.
 pub(super) fn measure(executable: &Path, tool: &str, time: Duration, figures: &mut Figures) -> Result<()> {
-    let programs = COMPARED.into_iter().chain(PADDED.map(|(program, _)| program));
     // Shuttle says a lot about failures that are expected.
     let output = Command::new(executable)
         .args([&time.as_millis().to_string(), tool])
-        .args(programs)
+        .args(programs())
         .stderr(Stdio::null())
         .output()
         .context("the peers")?;

@@ -9,9 +9,10 @@ use serde_json::Value;
 use super::figures::{Figures, OURS, WITH_RACES};
 use super::report::{Rows, Section, as_markdown, markdown};
 use super::targets::{RATED, Target};
+use crate::docs::with_between;
 
-const OPENING: &str = "<!-- bench -->\n";
-const CLOSING: &str = "<!-- /bench -->";
+/// Between these the README has its figures.
+const MARKERS: [&str; 2] = ["<!-- bench -->", "<!-- /bench -->"];
 
 /// What was measured.
 pub(super) struct Measured<'a> {
@@ -38,15 +39,8 @@ pub(super) fn publish(
     fs::write(folder.join("chart.svg"), chart)?;
     let path = repository.join("README.md");
     let readme = fs::read_to_string(&path).context("README.md")?;
-    fs::write(&path, replaced(&readme, &summary(measured))?)?;
+    fs::write(&path, with_between(&readme, MARKERS, &summary(measured)).context("README.md")?)?;
     Ok(())
-}
-
-/// The README with another text between its markers.
-fn replaced(readme: &str, text: &str) -> Result<String> {
-    let (before, rest) = readme.split_once(OPENING).context("no <!-- bench --> in README.md")?;
-    let (_, after) = rest.split_once(CLOSING).context("no <!-- /bench --> in README.md")?;
-    Ok(format!("{before}{OPENING}{text}{CLOSING}{after}"))
 }
 
 fn summary(measured: &Measured<'_>) -> String {
@@ -115,13 +109,6 @@ fn missed(targets: &[Target]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_stands_between_the_markers_is_replaced() {
-        let readme = format!("a\n{OPENING}old\n{CLOSING}\nb\n");
-        assert_eq!(replaced(&readme, "new\n").unwrap(), format!("a\n{OPENING}new\n{CLOSING}\nb\n"));
-        assert!(replaced("a", "new").is_err());
-    }
 
     #[test]
     fn missed_targets_are_named_with_their_figures() {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::figures::{End, Figures, OURS, Spread, WITH_RACES};
 use super::targets::{RATED, Target};
-use super::{COMPARED, PADDED, peers};
+use super::{COMPARED, peers, programs};
 
 pub(super) type Rows = Vec<Vec<String>>;
 
@@ -72,8 +72,7 @@ pub(super) fn json(figures: &Figures, targets: &[Target]) -> Value {
             "rate": spread(cell.rate()), "own_rate": spread(cell.own_rate()),
         })
     };
-    let programs = COMPARED.into_iter().chain(PADDED.map(|(program, _)| program));
-    let measurements: Vec<Value> = programs
+    let measurements: Vec<Value> = programs()
         .flat_map(|program| tools().map(move |tool| (program, tool)))
         .map(|(p, t)| measurement(p, t))
         .collect();

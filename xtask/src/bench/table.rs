@@ -9,6 +9,7 @@ use schedcheck_tests::project::Project;
 use serde_json::Value;
 
 use super::report::{aligned, as_markdown};
+use super::short;
 use crate::Outcome;
 
 /// The columns with one value: a heading and the arguments.
@@ -81,27 +82,29 @@ fn explore(project: &Project, seconds: u64, args: &[&str]) -> Result<Verdicts> {
     let limit = format!("{seconds}s");
     let common = ["--all-tests", "--no-fail-fast", "--message-format", "json", "--max-time", &limit];
     let output = project.schedcheck(&[&common, args].concat()).run();
-    let mut verdicts = Verdicts::new();
-    for line in output.stdout.lines() {
-        let event: Value = serde_json::from_str(line).context("a line of JSON")?;
-        if event["type"] == "test-finished" {
-            let text = |key: &str| event[key].as_str().unwrap_or_default().to_owned();
-            let number = |key: &str| event[key].as_u64().unwrap_or_default();
-            let verdict = Verdict {
-                outcome: text("outcome"),
-                complete: event["complete"] == true,
-                executions: number("executions"),
-                milliseconds: number("elapsed_ms"),
-                coverage: text("coverage"),
-            };
-            let test = text("test");
-            verdicts.insert(test.rsplit("::").next().unwrap_or(&test).to_owned(), verdict);
-        }
-    }
+    let verdicts = output.verdicts();
     if verdicts.is_empty() {
         bail!("nothing was explored: {}", output.stderr);
     }
-    Ok(verdicts)
+    Ok(verdicts.values().map(|line| (short(text(line, "test")).to_owned(), Verdict::of(line))).collect())
+}
+
+fn text<'l>(line: &'l Value, key: &str) -> &'l str {
+    line[key].as_str().unwrap_or_default()
+}
+
+impl Verdict {
+    /// What a `test-finished` line says.
+    fn of(line: &Value) -> Verdict {
+        let number = |key: &str| line[key].as_u64().unwrap_or_default();
+        Verdict {
+            outcome: text(line, "outcome").to_owned(),
+            complete: line["complete"] == true,
+            executions: number("executions"),
+            milliseconds: number("elapsed_ms"),
+            coverage: text(line, "coverage").to_owned(),
+        }
+    }
 }
 
 /// A column of the table: its headings, and what it says about a test.

@@ -83,7 +83,7 @@ fn end_of_replay(folder: &Path, executable: &Path, request: &Path) -> Result<Str
     Ok(format!("{} {}", word(&finished["outcome"]), word(&finished["schedule"]["fingerprint"])))
 }
 
-/// The request that the command would send.
+/// The request that the command would send, without what would let the decisions be placed anew: the steps must fit as they are.
 fn request_for(failure: &toml::Table) -> Result<String> {
     let mut request = format!("schedcheck 1\ndo replay\ntest {}\n", text(&failure["test"], "name")?);
     let options = failure.get("options").and_then(toml::Value::as_table);

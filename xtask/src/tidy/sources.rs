@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Where code and documents are; the names of hidden folders do not count.
+/// Where code and documents are. Hidden folders in them are left out.
 const FOLDERS: &[&str] =
     &["cargo-schedcheck", "schedcheck-rt", "schedcheck-attr", "tests", "xtask", "docs", "examples"];
 

@@ -84,6 +84,7 @@ pub(super) struct Hunt {
 }
 
 /// One attempt that is still to be made.
+#[derive(Clone, Copy)]
 struct Job<'a> {
     test: &'a str,
     way: &'static Way,
@@ -138,16 +139,14 @@ fn carry_out<'a>(suite: &Suite, limit: Duration, jobs: Vec<Job<'a>>) -> Vec<(Job
         thread::scope(|scope| {
             for _ in 0..workers {
                 scope.spawn(|| {
-                    while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    while let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let finding = suite.attempt(job.way.peer, job.way.name, job.test, job.seed, limit);
                         done.lock().expect("adding does not panic").push((job, finding));
                     }
                 });
             }
         });
-        let done = done.into_inner().expect("adding does not panic");
-        let copy = |job: &Job<'a>| Job { test: job.test, way: job.way, seed: job.seed };
-        findings.extend(done.into_iter().map(|(job, finding)| (copy(job), finding)));
+        findings.extend(done.into_inner().expect("adding does not panic"));
     }
     findings
 }

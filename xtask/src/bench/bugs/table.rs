@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{Finding, Hunt, tools};
 use crate::bench::figures::Spread;
 use crate::bench::report::Section;
+use crate::bench::short;
 
 /// All attempts of one tool at one bug, in short.
 enum Summary {
@@ -104,10 +105,6 @@ fn time(seconds: f64) -> String {
         seconds if seconds < 1.0 => format!("{:.0} ms", seconds * 1e3),
         seconds => format!("{seconds:.1} s"),
     }
-}
-
-fn short(test: &str) -> &str {
-    test.rsplit("::").next().unwrap_or(test)
 }
 
 /// The tools in one line each, and the bugs in one line each.
