@@ -86,6 +86,25 @@ impl Output {
         verdicts
     }
 
+    /// The same by the names of the tests, of which no two may be the same.
+    #[track_caller]
+    pub fn verdicts_by_test(&self) -> BTreeMap<String, serde_json::Value> {
+        let mut verdicts = BTreeMap::new();
+        for verdict in self.verdicts().into_values() {
+            let test = verdict["test"].as_str().expect("a text").to_owned();
+            assert_eq!(verdicts.insert(test, verdict), None, "two tests of one name");
+        }
+        verdicts
+    }
+
+    /// The only verdict.
+    #[track_caller]
+    pub fn verdict(&self) -> serde_json::Value {
+        let mut verdicts = self.verdicts();
+        assert_eq!(verdicts.len(), 1, "{:?}\n{}", verdicts.keys(), self.stderr);
+        verdicts.pop_first().expect("there is one").1
+    }
+
     /// Stderr without the lines that a build printed.
     pub fn own_stderr(&self) -> String {
         let own = self.stderr.lines().filter(|line| !is_of_a_build(line));

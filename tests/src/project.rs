@@ -7,6 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
 use crate::cli::{Schedcheck, scrub};
+use crate::repository;
 
 /// A copy of a fixture that lives as long as this value.
 #[derive(Debug)]
@@ -20,8 +21,7 @@ impl Project {
     /// Copies the fixture of this name.
     pub fn copy_of(fixture: &str) -> Self {
         let project = Self::empty();
-        let source = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
-        copy(&source, &project.path);
+        copy(&source(fixture), &project.path);
         project
     }
 
@@ -30,9 +30,8 @@ impl Project {
         static SHARED: Mutex<BTreeMap<&str, &Project>> = Mutex::new(BTreeMap::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.entry(fixture).or_insert_with(|| {
-            let source = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(fixture);
             let path = crate::cli::scratch().join("shared").join(fixture);
-            copy(&source, &path);
+            copy(&source(fixture), &path);
             Box::leak(Box::new(Self { path, _dir: None }))
         })
     }
@@ -88,6 +87,11 @@ impl Project {
     }
 }
 
+/// Where a fixture stands.
+fn source(fixture: &str) -> Utf8PathBuf {
+    repository().join("tests/fixtures").join(fixture)
+}
+
 fn collect(dir: &Utf8Path, sources: &mut BTreeMap<Utf8PathBuf, Vec<u8>>) {
     for entry in dir.read_dir_utf8().expect("a folder") {
         let entry = entry.expect("a readable entry");
@@ -112,7 +116,7 @@ fn copy(from: &Utf8Path, to: &Utf8Path) {
             copy(entry.path(), &to.join(name));
         } else if name == "Cargo.toml" {
             let manifest = fs::read_to_string(entry.path()).expect("a manifest");
-            let runtime = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("schedcheck-rt");
+            let runtime = repository().join("schedcheck-rt");
             fs::write(to.join(name), manifest.replace("@SCHEDCHECK_RT@", runtime.as_str())).expect("a copy");
         } else {
             fs::copy(entry.path(), to.join(name)).expect("a copy");

@@ -28,8 +28,6 @@ pub struct Sample {
 pub struct Watched {
     /// Its `test-finished` line.
     pub finished: Value,
-    /// From its `test-started` to its `test-finished` line.
-    pub wall: Duration,
     /// At regular intervals.
     pub samples: Vec<Sample>,
 }
@@ -102,8 +100,8 @@ fn follow(line: &Value, current: &mut Option<Current>, done: &mut Vec<Watched>) 
             }
         }
         Some("test-finished") => {
-            let Current { start, samples, .. } = current.take().expect("a test finishes after it started");
-            done.push(Watched { finished: line.clone(), wall: start.elapsed(), samples });
+            let Current { samples, .. } = current.take().expect("a test finishes after it started");
+            done.push(Watched { finished: line.clone(), samples });
         }
         _ => {}
     }

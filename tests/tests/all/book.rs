@@ -7,16 +7,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::process::Command;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use fs_err as fs;
-use schedcheck_tests::cli;
 use schedcheck_tests::project::Project;
+use schedcheck_tests::{cli, repository};
 
 const ELISION: &str = "[…]";
-
-fn repository() -> &'static Utf8Path {
-    Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
 
 fn chapters_dir() -> Utf8PathBuf {
     repository().join("docs/src")

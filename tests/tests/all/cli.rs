@@ -190,26 +190,22 @@ fn crashes_and_silence_are_findings() {
     let args = ["--exact", "aborts", "exits", "sends_nonsense", "hangs", "--include-ignored"];
     let more = ["--no-fail-fast", "--max-time", "100ms", "--message-format", "json"];
     let output = project.schedcheck(&[&args[..], &more[..]].concat()).run().expect_code(100);
-    let lines = output.json();
-    let finished = |test: &str| {
-        let line = lines.iter().find(|l| l["type"] == "test-finished" && l["test"] == test);
-        line.unwrap_or_else(|| panic!("no verdict on {test}")).clone()
-    };
+    let verdicts = output.verdicts_by_test();
     for (test, message) in [
         ("aborts", "SIGABRT"),
         ("exits", "exit status: 3"),
         ("sends_nonsense", "could not be understood"),
         ("hangs", "did not answer"),
     ] {
-        let verdict = finished(test);
+        let verdict = &verdicts[test];
         assert_eq!(verdict["outcome"], "crash");
         assert!(verdict["message"].as_str().unwrap().contains(message), "{verdict}");
     }
     // The child had noted its schedule before it died.
-    let replay = finished("aborts")["replay"].as_str().unwrap().to_owned();
+    let replay = verdicts["aborts"]["replay"].as_str().unwrap().to_owned();
     assert_eq!(replay, "target/schedcheck/failures/canned.canned.aborts.toml");
     assert!(project.read(&replay).contains("step = 5\nthread = \"0.2\""), "{}", project.read(&replay));
-    assert_eq!(finished("aborts")["executions"], 7);
+    assert_eq!(verdicts["aborts"]["executions"], 7);
 }
 
 #[test]

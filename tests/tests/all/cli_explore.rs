@@ -1,28 +1,23 @@
 //! The whole way with the real engine: an unmodified crate in, findings and guarantees out.
 use schedcheck_tests::project::Project;
-use serde_json::Value;
 
 #[test]
 fn bugs_of_an_unmodified_crate_are_found_and_repeated() {
     let project = Project::copy_of("unmodified");
     let args = ["--all-tests", "--no-fail-fast", "--message-format", "json"];
-    let lines = project.schedcheck(&args).run().expect_code(100).json();
-    let verdict = |test: &str| -> Value {
-        let mut finished = lines.iter().filter(|line| line["type"] == "test-finished");
-        finished.find(|line| line["test"] == test).unwrap_or_else(|| panic!("no verdict on {test}")).clone()
-    };
+    let verdicts = project.schedcheck(&args).run().expect_code(100).verdicts_by_test();
 
-    let deadlock = verdict("tests::opposite_order");
+    let deadlock = &verdicts["tests::opposite_order"];
     assert_eq!(deadlock["outcome"], "deadlock");
     assert_eq!(deadlock["location"]["file"], "src/lib.rs");
     assert!(deadlock["preemptions"].as_u64().unwrap() <= 1, "{deadlock}");
 
     // The race is in the dependency, on an atomic of core.
-    let lost_update = verdict("tests::counts_to_two");
+    let lost_update = &verdicts["tests::counts_to_two"];
     assert_eq!(lost_update["outcome"], "panic");
     assert!(lost_update["message"].as_str().unwrap().contains("left: 1"), "{lost_update}");
 
-    let correct = verdict("tests::adds_under_a_lock");
+    let correct = &verdicts["tests::adds_under_a_lock"];
     assert_eq!((&correct["outcome"], &correct["complete"]), (&"passed".into(), &true.into()));
 
     for failure in [deadlock, lost_update] {
@@ -32,9 +27,9 @@ fn bugs_of_an_unmodified_crate_are_found_and_repeated() {
                 .schedcheck(&["replay", file, "--message-format", "json"])
                 .run()
                 .expect_code(100)
-                .json();
-            assert_eq!(again[2]["outcome"], failure["outcome"]);
-            assert_eq!(again[2]["message"], failure["message"]);
+                .verdict();
+            assert_eq!(again["outcome"], failure["outcome"]);
+            assert_eq!(again["message"], failure["message"]);
         }
     }
 }

@@ -2,6 +2,7 @@
 use camino::Utf8Path;
 use fs_err as fs;
 use schedcheck_tests::cli::Schedcheck;
+use schedcheck_tests::repository;
 
 /// Each bug with the outcomes that show it. The torn publish is also a data race.
 const BUGS: [(&str, &[&str]); 4] = [
@@ -20,7 +21,7 @@ const FIXES: [&str; 4] = [
 
 #[test]
 fn the_demo_shows_four_bugs_and_four_fixes() {
-    let repository = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let repository = repository();
     let target = Utf8Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo");
     let readme = fs::read_to_string(repository.join("README.md")).unwrap();
     let command = readme.lines().find_map(|line| line.strip_prefix("$ cargo schedcheck ")).unwrap();

@@ -28,7 +28,7 @@ fn a_bound_completes_where_nothing_else_does_and_says_what_that_means() {
         let test = "port::tests::gather_post_2_large_fixed";
         let common = ["--all-tests", "--exact", test, "--message-format", "json"];
         let output = project.schedcheck(&[&common, args].concat()).run().expect_code(0);
-        output.verdicts().into_values().next().expect("a verdict")
+        output.verdict()
     };
     let unbounded = run(&["--max-executions", "20000"]);
     assert_eq!(unbounded["complete"], false, "{unbounded}");
@@ -46,7 +46,7 @@ fn naming_methods_needs_ten_times_fewer_schedules_than_depth_first_search() {
         let common = ["--all-tests", "--exact", "port::tests::gather_post_2", "--message-format", "json"];
         let alone = ["--hunts", "0", "--random-runs", "0", "--levels", "off"];
         let output = project.schedcheck(&[&common[..], &alone, args].concat()).run().expect_code(100);
-        let verdict = output.verdicts().into_values().next().expect("a verdict");
+        let verdict = output.verdict();
         assert_eq!(verdict["outcome"], "panic", "{verdict}");
         verdict["executions"].as_u64().expect("a number")
     };
@@ -65,7 +65,7 @@ fn interchangeable_threads_are_not_told_apart() {
     let run = |symmetry: &str| {
         let common = ["--all-tests", "reorder_symmetric", "--message-format", "json", "--symmetry", symmetry];
         let output = project.schedcheck(&common).run().expect_code(0);
-        let verdict = output.verdicts().into_values().next().expect("a verdict");
+        let verdict = output.verdict();
         assert_eq!(verdict["complete"], true, "{verdict}");
         (verdict["traces"].as_u64(), verdict["coverage"].as_str().unwrap_or_default().to_owned())
     };

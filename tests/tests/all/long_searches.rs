@@ -12,10 +12,7 @@ const QUICK: [&str; 8] =
 /// The verdict on one test.
 fn verdict(project: &Project, test: &str, more: &[&str], code: i32) -> Value {
     let args = [&QUICK[..], &["--random-runs", "0", "--hunts", "0", test], more].concat();
-    let output = project.schedcheck(&args).run().expect_code(code);
-    let mut verdicts = output.verdicts();
-    assert_eq!(verdicts.len(), 1);
-    verdicts.pop_first().expect("one verdict").1
+    project.schedcheck(&args).run().expect_code(code).verdict()
 }
 
 fn traces(verdict: &Value) -> (Value, Value) {

@@ -4,8 +4,7 @@ use schedcheck_tests::project::Project;
 /// Executions until the bug of `test` is found.
 fn executions(project: &Project, test: &str, args: &[&str]) -> u64 {
     let common = ["--all-tests", "--exact", test, "--message-format", "json"];
-    let verdicts = project.schedcheck(&[&common, args].concat()).run().expect_code(100).verdicts();
-    let (_, verdict) = verdicts.into_iter().next().expect("a verdict");
+    let verdict = project.schedcheck(&[&common, args].concat()).run().expect_code(100).verdict();
     assert_eq!(verdict["outcome"], "panic", "{verdict}");
     verdict["executions"].as_u64().expect("a number")
 }
@@ -44,8 +43,9 @@ fn trusted_code_is_not_preempted_and_the_statement_says_so() {
     let project = Project::copy_of("named");
     let run = |args: &[&str]| {
         let common = ["--all-tests", "raised_twice", "--message-format", "json"];
-        let output = project.schedcheck(&[&common, args].concat()).run();
-        let verdict = output.verdicts()["named::lib tests::raised_twice"].clone();
+        let verdict =
+            project.schedcheck(&[&common, args].concat()).run().verdicts_by_test()["tests::raised_twice"]
+                .clone();
         let text = |key: &str| verdict[key].as_str().unwrap_or_default().to_owned();
         (text("outcome"), verdict["complete"] == true, text("coverage"))
     };
@@ -79,8 +79,7 @@ fn functions_are_recognised(profile: &[&str]) {
     let passes = |test: &str, args: &[&str]| {
         let test = format!("tests::{test}");
         let common = ["--all-tests", "--exact", &test, "--message-format", "json"];
-        let verdicts = project.schedcheck(&[&common, profile, args].concat()).run().verdicts();
-        let (_, verdict) = verdicts.into_iter().next().expect("a verdict");
+        let verdict = project.schedcheck(&[&common, profile, args].concat()).run().verdict();
         let coverage = verdict["coverage"].as_str().unwrap_or_default().to_owned();
         assert!(!coverage.contains("no function"), "{coverage}");
         verdict["outcome"] == "passed" && verdict["complete"] == true

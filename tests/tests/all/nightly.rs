@@ -1,5 +1,6 @@
 //! The nightly preset: what a run leaves behind for the next one, and for the page of a CI job.
 use schedcheck_tests::project::Project;
+use schedcheck_tests::repository;
 use serde_json::Value;
 
 #[test]
@@ -17,7 +18,7 @@ fn a_preset_names_the_files_that_a_nightly_run_leaves_behind() {
         text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
     };
 
-    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../schema/trend.schema.json");
+    let schema = repository().join("schema/trend.schema.json");
     let schema: Value = serde_json::from_str(&fs_err::read_to_string(schema).unwrap()).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();
 

@@ -50,7 +50,7 @@ fn every_bug_of_the_thesis_is_found_in_twenty_schedules_however_many_threads_the
 fn a_confirmed_prediction_has_a_replay_file_like_any_failure() {
     let args = ["--all-tests", "two_stage_10", "--message-format", "json"];
     let output = GUIDED.schedcheck(&args).run().expect_code(100);
-    let verdict = output.verdicts().into_values().next().unwrap();
+    let verdict = output.verdict();
     let file = verdict["replay"].as_str().unwrap();
     let replayed = GUIDED.schedcheck(&["replay", file]).run().expect_code(100);
     assert!(replayed.stderr.contains("read between the stages"), "{}", replayed.stderr);

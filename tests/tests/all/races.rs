@@ -55,10 +55,8 @@ const NOT_AT_FIRST: &[&str] = &[
 fn explore(args: &[&str]) -> (Project, BTreeMap<String, Value>) {
     let project = Project::copy_of("races");
     let fixed = ["--all-tests", "--no-fail-fast", "--message-format", "json", "--max-time", "20s"];
-    let lines = project.schedcheck(&[&fixed, args].concat()).run().expect_code(100).json();
-    let finished = lines.into_iter().filter(|line| line["type"] == "test-finished");
-    let verdicts = finished.map(|line| (line["test"].as_str().expect("a test").to_owned(), line)).collect();
-    (project, verdicts)
+    let output = project.schedcheck(&[&fixed, args].concat()).run().expect_code(100);
+    (project, output.verdicts_by_test())
 }
 
 /// What is wrong with the verdict on a test, by its name.
@@ -105,8 +103,7 @@ fn every_race_is_found_and_every_fixed_twin_passes() {
         let verdict = &verdicts[*test];
         let file = verdict["replay"].as_str().expect("a replay file");
         let replayed = project.schedcheck(&["replay", file, "--message-format", "json"]).run();
-        let lines = replayed.expect_code(100).json();
-        let again = lines.iter().find(|line| line["type"] == "test-finished").expect("a verdict");
+        let again = replayed.expect_code(100).verdict();
         for key in ["outcome", "message", "location", "accesses", "steps"] {
             assert_eq!(again[key], verdict[key], "{test}: {key}");
         }

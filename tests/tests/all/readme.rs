@@ -2,13 +2,14 @@
 use camino::Utf8Path;
 use fs_err as fs;
 use schedcheck_tests::cli::Schedcheck;
+use schedcheck_tests::repository;
 
 const OPENING: &str = "<!-- failure -->\n";
 const CLOSING: &str = "<!-- /failure -->";
 
 #[test]
 fn the_readme_shows_a_real_failure() {
-    let repository = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let repository = repository();
     let target = Utf8Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo");
     let args = [
         "--all-tests",

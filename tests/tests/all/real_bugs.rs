@@ -35,8 +35,7 @@ fn explore(bug: &str, release: &str, test: &str) -> Output {
 /// A test of a release shows a failure.
 #[track_caller]
 fn finds(bug: &str, release: &str, test: &str, outcome: &str, message: &str) {
-    let lines = explore(bug, release, test).expect_code(100).json();
-    let verdict = lines.iter().find(|line| line["type"] == "test-finished").expect("a verdict");
+    let verdict = explore(bug, release, test).expect_code(100).verdict();
     assert_eq!(verdict["outcome"], outcome, "{verdict}");
     assert!(verdict["message"].as_str().expect("a message").contains(message), "{verdict}");
 }

@@ -1,15 +1,14 @@
 //! What would be published is complete.
 use std::process::Command;
 
-use camino::Utf8Path;
 use schedcheck_tests::cli::{scratch, scrub};
+use schedcheck_tests::repository;
 
 /// In the order in which they are published: each needs those before it.
 const CRATES: [&str; 3] = ["schedcheck-attr", "schedcheck-rt", "cargo-schedcheck"];
 
 #[test]
 fn the_three_crates_can_be_packed_and_have_what_readers_expect() {
-    let repository = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let target = scratch().join("packages");
     let mut pack = Command::new(env!("CARGO"));
     pack.args(["package", "--no-verify", "--allow-dirty", "--target-dir", target.as_str()]);
@@ -17,7 +16,7 @@ fn the_three_crates_can_be_packed_and_have_what_readers_expect() {
         pack.args(["-p", name]);
     }
     scrub(&mut pack);
-    let output = pack.current_dir(repository).output().expect("cargo starts");
+    let output = pack.current_dir(repository()).output().expect("cargo starts");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     for name in CRATES {

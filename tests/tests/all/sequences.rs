@@ -9,7 +9,7 @@ static GUIDED: LazyLock<&Project> = LazyLock::new(|| Project::shared("guided"));
 fn found(test: &str, args: &[&str]) -> (u64, String) {
     let common = ["--all-tests", test, "--hunts", "0", "--message-format", "json"];
     let output = GUIDED.schedcheck(&[&common, args].concat()).run().expect_code(100);
-    let verdict = output.verdicts().into_values().next().expect("a verdict");
+    let verdict = output.verdict();
     (verdict["executions"].as_u64().unwrap(), verdict["notes"][0].as_str().unwrap_or_default().to_owned())
 }
 
@@ -82,7 +82,7 @@ fn labels_are_places_too() {
     let args = ["labels_in_a_plain_test", "--hunts", "0", "--message-format", "json"];
     let seq = ["--seq", "looked -> looked -> wrote -> wrote"];
     let output = project.schedcheck(&[&args[..], &seq].concat()).run().expect_code(100);
-    let verdict = output.verdicts().into_values().next().expect("a verdict");
+    let verdict = output.verdict();
     let note = verdict["notes"][0].as_str().unwrap_or_default();
     assert_eq!(note, "this schedule follows the sequence looked (2 times) -> wrote (2 times)", "{verdict}");
     assert!(verdict["executions"].as_u64().is_some_and(|executions| executions <= 5), "{verdict}");

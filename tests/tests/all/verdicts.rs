@@ -196,15 +196,13 @@ fn explore() -> Findings {
     let project = Project::copy_of("probes");
     let args = ["--all-tests", "--no-fail-fast", "--message-format", "json", "--max-time", "10s"];
     let file = project.path.join("outcomes");
-    let lines = project.schedcheck(&args).env("PROBES_OUTCOMES", &file).run().expect_code(100).json();
-    let finished = lines.into_iter().filter(|line| line["type"] == "test-finished");
-    let named = finished.map(|line| (line["test"].as_str().expect("a test").to_owned(), line));
+    let output = project.schedcheck(&args).env("PROBES_OUTCOMES", &file).run().expect_code(100);
     let mut outcomes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in project.read("outcomes").lines() {
         let (test, outcome) = line.split_once(' ').expect("a test and its outcome");
         outcomes.entry(test.to_owned()).or_default().insert(outcome.to_owned());
     }
-    Findings { verdicts: named.collect(), outcomes }
+    Findings { verdicts: output.verdicts_by_test(), outcomes }
 }
 
 impl Findings {

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use fs_err as fs;
 use schedcheck_tests::cli::{program, scrub};
 use schedcheck_tests::project::Project;
+use schedcheck_tests::repository;
 
 const PARTS: usize = 4;
 
@@ -112,7 +113,7 @@ fn many_machines_do_together_what_one_does_alone() {
     assert_eq!(alone.len(), 4);
     assert_eq!(alone["nightly::lib tests::long_counts"], 1680, "9! / 3!³");
 
-    let folder = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("examples").join("ci");
+    let folder = repository().join("examples/ci");
     for (file, variables) in WORKFLOWS {
         let text = fs::read_to_string(folder.join(file)).unwrap();
         let commands = commands(&text);
@@ -152,7 +153,7 @@ fn many_machines_do_together_what_one_does_alone() {
 
 #[test]
 fn every_workflow_is_run() {
-    let folder = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("examples").join("ci");
+    let folder = repository().join("examples/ci");
     let mut files: Vec<String> =
         folder.read_dir_utf8().unwrap().map(|entry| entry.unwrap().file_name().to_owned()).collect();
     files.sort();

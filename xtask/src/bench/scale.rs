@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use schedcheck_tests::cli::Output;
 use schedcheck_tests::project::Project;
 use serde_json::Value;
 
@@ -86,17 +87,16 @@ struct Done {
     seconds: f64,
 }
 
-fn lines(project: &Project, test: &str, more: &[&str]) -> Result<Vec<Value>> {
+fn explore(project: &Project, test: &str, more: &[&str]) -> Result<Output> {
     let output = project.schedcheck(&[&PLAIN[..], &[test], more].concat()).run();
     if output.code != 0 {
         bail!("exit code {}: {}", output.code, output.stderr);
     }
-    Ok(output.json())
+    Ok(output)
 }
 
 fn one(project: &Project, test: &str, more: &[&str]) -> Result<Done> {
-    let lines = lines(project, test, more)?;
-    let finished = lines.iter().find(|line| line["type"] == "test-finished").context("a verdict")?;
+    let finished = explore(project, test, more)?.verdict();
     let number = |key: &str| finished[key].as_u64().context(key.to_owned());
     Ok(Done {
         executions: number("executions")?,
@@ -127,7 +127,7 @@ fn parts(project: &Project, count: u32) -> Result<Done> {
 fn growth(project: &Project, seconds: u64) -> Result<String> {
     let limit = format!("{seconds}s");
     // Wide before deep, so that most of what is found waits.
-    let lines = lines(project, GROWING, &["-j1", "--priority", "bfs", "--max-time", &limit])?;
+    let lines = explore(project, GROWING, &["-j1", "--priority", "bfs", "--max-time", &limit])?.json();
     let point = |line: &Value| {
         let number = |key: &str| line[key].as_f64();
         Some((number("pending")?, number("executions")?, number("elapsed_ms")?))

@@ -34,11 +34,8 @@ fn failures(folder: &Path, target: &Path) -> Result<Vec<toml::Table>> {
     let target = target.to_str().context("a path that is not UTF-8")?;
     let args = ["--all-tests", "--no-fail-fast", "--message-format", "json", "--target-dir", target];
     let output = Schedcheck::new(directory, &args).run().expect_code(100);
-    let lines = output.json();
-    let files = lines
-        .iter()
-        .filter(|line| line["type"] == "test-finished")
-        .filter_map(|line| line["replay"].as_str());
+    let verdicts = output.verdicts();
+    let files = verdicts.values().filter_map(|verdict| verdict["replay"].as_str());
     let load = |file: &str| {
         let text = fs::read_to_string(folder.join(file)).with_context(|| file.to_owned())?;
         text.parse::<toml::Table>().with_context(|| file.to_owned())
