@@ -210,6 +210,41 @@ fn a_holder_may_wait_in_the_kernel_or_in_a_loop() {
 }
 
 #[test]
+fn a_guard_may_never_be_given_up() {
+    /// A reader that is waited for, beside a writer that is not.
+    fn reads_beside_a_writer(lock: &Arc<RwLock<u32>>) -> TestResult {
+        let (for_reader, for_writer) = (lock.clone(), lock.clone());
+        thread::spawn(move || drop(for_writer.write()));
+        thread::spawn(move || drop(for_reader.read())).join().unwrap();
+        report("done");
+        Ok(())
+    }
+    let forgotten = || {
+        let lock = Arc::new(RwLock::new(0));
+        let forgets = lock.clone();
+        thread::spawn(move || std::mem::forget(forgets.read())).join().unwrap();
+        reads_beside_a_writer(&lock)
+    };
+    let kept = || {
+        let lock = Arc::new(RwLock::new(0));
+        let keeps = lock.clone();
+        thread::spawn(move || {
+            let _held = keeps.read().unwrap();
+            loop {
+                thread::park();
+            }
+        });
+        reads_beside_a_writer(&lock)
+    };
+    for body in [forgotten as fn() -> TestResult, kept] {
+        for order in ORDERS {
+            let results = explore(body, by(order, Budget::NONE)).results;
+            assert!(results.contains("deadlock") && results.len() == 2, "by {order}: {results:?}");
+        }
+    }
+}
+
+#[test]
 fn a_holder_that_waits_for_others_only_delays_readers() {
     let summary = exhaust(|| {
         let lock = Arc::new((RwLock::new(0), Mutex::new(())));

@@ -474,6 +474,7 @@ impl Model for Execution {
             _ => End::Failed,
         };
         self.world.trace.end = end;
+        self.world.offer_lines_at_end();
         self.world.keep_pending();
         self.world.number_places();
         if !matches!(end, End::Passed | End::Stopped) || self.keep_views {

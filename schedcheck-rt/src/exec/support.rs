@@ -1,9 +1,10 @@
 //! What single facades need from an execution beyond performing operations.
 
+use super::controller::World;
 use super::outcome::Outcome;
 use super::{Active, ObjectTag};
 use crate::intercept::mixed;
-use crate::model::ObjectKind;
+use crate::model::{Kind, ObjectKind};
 use crate::search::step::ObjectId;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -101,6 +102,18 @@ impl Active {
         let world = self.world();
         for step in world.objects.offers(lock) {
             world.trace.events[*step as usize].free_alts = PASS_OR_STAND;
+        }
+    }
+}
+
+impl World {
+    /// The same at the end of an execution, for locks that writers still wait for.
+    pub(super) fn offer_lines_at_end(&mut self) {
+        for thread in self.threads.iter().filter(|thread| !thread.ended && thread.op.kind == Kind::WriteLock)
+        {
+            for step in self.objects.offers_at_end(thread.op.object, thread.id) {
+                self.trace.events[*step as usize].free_alts = PASS_OR_STAND;
+            }
         }
     }
 }

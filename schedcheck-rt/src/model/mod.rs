@@ -440,6 +440,11 @@ impl Objects {
         }
     }
 
+    /// The same at the end of an execution in which `writer` still waits for `lock`.
+    pub fn offers_at_end(&mut self, lock: ObjectId, writer: ThreadId) -> &[StepIndex] {
+        self.rwlock(lock).offers_at_end(writer)
+    }
+
     /// The progress of the one-time initialisation `object`.
     pub fn progress(&self, object: ObjectId) -> u32 {
         match self.state(object) {

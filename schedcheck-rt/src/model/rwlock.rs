@@ -13,8 +13,9 @@
 //! * Therefore the alternative is offered to a reader only if it holds the lock itself already, or
 //!   if another holder waited for something while it held the lock (a join, a message, a mutex, in a
 //!   loop: the cause may lie behind the reader). What a holder will do is known afterwards, so the offer is
-//!   made when a writer ends the period of sharing: [`RwLock::offers`]. Without such a writer
-//!   nobody could have been held back, and programs that only read and release pay nothing.
+//!   made when a writer ends the period of sharing: [`RwLock::offers`], or when the execution ends
+//!   while one still waits. Without a writer nobody could have been held back, and programs that only
+//!   read and release pay nothing.
 //!
 //! A nested acquisition and its release change nothing for others, who see the lock shared from the
 //! first guard of a thread to its last: they touch no object.
@@ -214,6 +215,15 @@ impl RwLock {
         self.last_write = moment.step;
         self.sharings.clear();
         self.waited.clear();
+    }
+
+    /// The execution ends while `writer` waits, for guards that will never be given up: offers as if it had come.
+    pub(super) fn offers_at_end(&mut self, writer: ThreadId) -> &[StepIndex] {
+        for at in 0..self.readers.len() {
+            self.holder_waits(self.readers[at]);
+        }
+        self.collect_offers(writer);
+        &self.offers
     }
 
     fn collect_offers(&mut self, writer: ThreadId) {
