@@ -268,7 +268,7 @@ fn turns(finished: &Finished) -> Option<Section<'_>> {
 }
 
 fn is_quiet(step: &Step) -> bool {
-    matches!(word(&step.op), "begin" | "end" | "count_up" | "count_down")
+    matches!(word(&step.op), "begin" | "leave" | "detach" | "finish" | "end" | "count_up" | "count_down")
 }
 
 fn doing(step: &Step) -> String {

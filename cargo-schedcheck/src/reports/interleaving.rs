@@ -7,7 +7,7 @@ use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step};
 /// Rows shown unless everything is asked for.
 const ROWS: usize = 40;
 /// Steps that only concern their own thread: folded unless everything is asked for.
-const LOCAL: [&str; 4] = ["begin", "end", "regain", "resume"];
+const LOCAL: [&str; 6] = ["begin", "leave", "finish", "end", "regain", "resume"];
 /// Counting references matters only where something else looks at the count.
 const COUNTING: [&str; 2] = ["count_up", "count_down"];
 /// A column narrower than this says nothing.

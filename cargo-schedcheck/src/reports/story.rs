@@ -108,7 +108,8 @@ pub fn edges(finished: &Finished) -> Vec<Edge> {
             _ => None,
         };
         last.insert((object, word(&step.op)), at);
-        if word(&step.op) == "end" {
+        // A scope may go on when the body of its thread is done, before that ends.
+        if matches!(word(&step.op), "finish" | "end") {
             ends.insert(name_of(finished, step.thread), at);
         }
         if let Some((from, why)) = cause.filter(|(from, _)| trace[*from].thread != step.thread) {

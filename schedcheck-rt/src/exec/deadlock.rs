@@ -13,7 +13,9 @@ pub(crate) fn waits_for(world: &World, slot: Slot) -> Option<Slot> {
     match thread.op.kind {
         // Its director is in charge.
         Kind::Resume => None,
-        Kind::Join => world.threads.iter().position(|other| other.life == thread.op.object),
+        Kind::Join | Kind::JoinScoped => {
+            world.threads.iter().position(|other| other.life == thread.op.object)
+        }
         _ => {
             let holder = world.objects.holder(thread.op.object)?;
             world.threads.iter().position(|other| other.id == holder)

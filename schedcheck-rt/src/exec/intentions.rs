@@ -11,13 +11,11 @@ pub(super) fn pending_accesses(objects: &Objects, op: &Op, enabled: bool) -> [Ac
         }
         // Passing the right to run on orders steps, but nobody competes for it.
         Kind::Transfer | Kind::Regain | Kind::HandBack | Kind::Resume | Kind::Release => Mode::None,
-        // Where it ends the turn of a thread, that is an order, not an access.
-        Kind::End => return [Access::new(op.object, Mode::Write), Access::NONE],
         Kind::YieldRead => Mode::Read,
         Kind::YieldWrite => Mode::Write,
         // Being woken is ordered by its enabler alone; giving up is an alternative.
         Kind::CondvarWake | Kind::FutexSleep => Mode::None,
-        Kind::Load | Kind::IsFinished => Mode::Read,
+        Kind::Load => Mode::Read,
         Kind::Inspect | Kind::Adjust => return crate::model::poison_accesses(op),
         Kind::Store
         | Kind::ReadModifyWrite
@@ -29,9 +27,6 @@ pub(super) fn pending_accesses(objects: &Objects, op: &Op, enabled: bool) -> [Ac
         | Kind::CountDown
         | Kind::FutexWait
         | Kind::FutexWake => Mode::Write,
-        // The end it waited for is over, and no other will come.
-        Kind::Join if enabled => Mode::None,
-        Kind::Join => Mode::Await,
         Kind::Park => Mode::AwaitWrite,
         Kind::Unpark | Kind::CountUp => Mode::Mark,
         Kind::Lock => Mode::Acquire,
@@ -49,6 +44,13 @@ pub(super) fn pending_accesses(objects: &Objects, op: &Op, enabled: bool) -> [Ac
         Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
             return crate::model::once_accesses(op);
         }
+        Kind::Finish
+        | Kind::End
+        | Kind::Join
+        | Kind::JoinScoped
+        | Kind::IsFinished
+        | Kind::Leave
+        | Kind::Detach => return objects.life_accesses(op, enabled),
         Kind::BarrierArrive => Mode::Write,
         Kind::BarrierLeave => return [Access::NONE; 2],
         Kind::Send

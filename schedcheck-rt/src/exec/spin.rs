@@ -284,7 +284,9 @@ pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
         | Kind::Yield
         | Kind::Sleep
         | Kind::Fence => true,
-        Kind::Spawn | Kind::Begin | Kind::End | Kind::Choose => false,
+        Kind::Spawn | Kind::Begin | Kind::Finish | Kind::End | Kind::Leave | Kind::Detach | Kind::Choose => {
+            false
+        }
         // Shared: it was done already.
         Kind::OnceEnter => event.accesses[0].mode == Mode::AcquireShared,
         _ => event.accesses.iter().all(|access| !changes(access.mode)),

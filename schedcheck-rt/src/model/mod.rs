@@ -10,6 +10,7 @@ mod barrier;
 mod baton;
 mod channel;
 mod condvar;
+mod life;
 mod misuse;
 mod mutex;
 mod once;
@@ -21,11 +22,11 @@ pub(crate) use barrier::LEADER;
 pub(crate) use baton::{BLOCKED, NEVER};
 pub(crate) use channel::{DISCONNECTED, GAVE_UP, NOT_NOW, PASSED_ON, UNBOUNDED};
 pub(crate) use condvar::TIMED_OUT;
+pub(crate) use life::{FINISHED, LAST};
 pub use misuse::Misuse;
 pub(crate) use mutex::WOULD_BLOCK;
 pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED, pending_accesses as once_accesses};
 pub use op::{Kind, Op, Site};
-pub(crate) use park::FINISHED;
 pub(crate) use rwlock::{HAS_OFFERS, IN_LINE, NESTED_IN_LINE, pending_accesses as rwlock_accesses};
 
 use crate::search::step::{
@@ -157,7 +158,7 @@ pub enum State {
     /// A condition variable.
     Condvar(condvar::Condvar),
     /// A thread: has it ended.
-    Thread(park::Thread),
+    Thread(life::Life),
     /// A thread's park token.
     Token(park::Token),
     /// A reader-writer lock.
@@ -271,8 +272,8 @@ impl ObjectKind {
     /// How many parts that are accessed on their own follow the object.
     pub const fn parts(self) -> u32 {
         match self {
-            // A poison flag, or the queue of writers, or "done".
-            ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::Once { .. } => 1,
+            // A poison flag, or the queue of writers, or "done", or "gone".
+            ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::Once { .. } | ObjectKind::Thread => 1,
             ObjectKind::Channel { .. } => channel::CHANNEL_OBJECTS - 1,
             _ => 0,
         }
@@ -292,7 +293,7 @@ impl ObjectKind {
             ObjectKind::Memory => State::Memory(0),
             ObjectKind::Mutex => State::Mutex(mutex::Mutex::default()),
             ObjectKind::Condvar => State::Condvar(condvar::Condvar::default()),
-            ObjectKind::Thread => State::Thread(park::Thread::default()),
+            ObjectKind::Thread => State::Thread(life::Life::default()),
             ObjectKind::Token => State::Token(park::Token::default()),
             ObjectKind::RwLock => State::RwLock(rwlock::RwLock::default()),
             ObjectKind::Once { complete } => State::Once(once::Once::new(complete)),
@@ -410,7 +411,7 @@ impl Objects {
     states_by_kind! {
         mutex: Mutex(mutex::Mutex), "a mutex";
         condvar: Condvar(condvar::Condvar), "a condvar";
-        thread: Thread(park::Thread), "a thread";
+        thread: Thread(life::Life), "a thread";
         token: Token(park::Token), "a park token";
         rwlock: RwLock(rwlock::RwLock), "a reader-writer lock";
         once: Once(once::Once), "a one-time initialisation";
@@ -429,6 +430,14 @@ impl Objects {
         match self.state(op.object) {
             State::Channel(channel) => channel.pending_accesses(op),
             other => unreachable!("{:?} is {other:?}, not a channel", op.object),
+        }
+    }
+
+    /// The accesses of a pending operation on a thread.
+    pub(crate) fn life_accesses(&self, op: &Op, enabled: bool) -> [Access; 2] {
+        match self.state(op.object) {
+            State::Thread(life) => life.pending_accesses(op, enabled),
+            other => unreachable!("{:?} is {other:?}, not a thread", op.object),
         }
     }
 
@@ -499,7 +508,7 @@ impl Objects {
                 condvar.ready(thread, op)
             }
             (Kind::Park, Some(State::Token(token))) => token.ready(op),
-            (Kind::Join, Some(State::Thread(target))) => target.ready_to_join(),
+            (_, Some(State::Thread(target))) => target.ready(op),
             (kind, Some(State::RwLock(rwlock))) => rwlock.ready(kind),
             (_, Some(State::Once(once))) => once.ready(op),
             (Kind::BarrierLeave, Some(State::Barrier(barrier))) => barrier.ready(thread),
@@ -554,7 +563,13 @@ impl Objects {
                 self.condvar(op.object).apply(moment, op)
             }
             Kind::Park | Kind::Unpark => self.token(op.object).apply(moment, op),
-            Kind::End | Kind::Join | Kind::IsFinished => {
+            Kind::Finish
+            | Kind::End
+            | Kind::Join
+            | Kind::JoinScoped
+            | Kind::IsFinished
+            | Kind::Leave
+            | Kind::Detach => {
                 if op.kind == Kind::End && op.second != ObjectId::NONE {
                     self.baton(op.second).ended(moment);
                 }

@@ -12,10 +12,18 @@ pub type Site = &'static Location<'static>;
 pub enum Kind {
     /// A thread starts.
     Begin,
+    /// The body of a thread is done; the destructors of its thread-local values follow.
+    Finish,
     /// A thread ends.
     End,
     /// Waits for a thread's end.
     Join,
+    /// Waits until a thread's body is done.
+    JoinScoped,
+    /// Leaves a result to whoever has the handle.
+    Leave,
+    /// Drops a handle, and what its thread left.
+    Detach,
     /// Looks whether a thread has ended.
     IsFinished,
     /// Starts a thread.
@@ -139,8 +147,11 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Begin => "begin",
+            Kind::Finish => "finish",
             Kind::End => "end",
-            Kind::Join => "join",
+            Kind::Join | Kind::JoinScoped => "join",
+            Kind::Leave => "leave",
+            Kind::Detach => "detach",
             Kind::IsFinished => "is_finished",
             Kind::Spawn => "spawn",
             Kind::Yield => "yield",
@@ -215,6 +226,7 @@ impl Kind {
         matches!(
             self,
             Kind::Join
+                | Kind::JoinScoped
                 | Kind::Yield
                 | Kind::Sleep
                 | Kind::Park

@@ -1,14 +1,11 @@
-//! A thread as an object of others: its park token and its end.
+//! The park token of a thread.
 //!
-//! The token is set by `unpark` (any number of them is one token) and taken by `park`. Unparks
+//! It is set by `unpark` (any number of them is one token) and taken by `park`. Unparks
 //! commute with each other. A park has an enabler only if a single unpark set the token: of two,
 //! either alone would have sufficed, so the park can be reordered before each of them.
 
 use super::{Applied, Kind, Moment, Op, Ready};
-use crate::search::step::{Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, StepIndex};
-
-/// Answer of `is_finished` for an ended thread.
-pub(crate) const FINISHED: u32 = 1;
+use crate::search::step::{Alt, BudgetKind, BudgetKinds, Mode, StepIndex};
 
 /// The park token of a thread.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,46 +54,6 @@ impl Token {
                 Applied { costly_alts: Self::costly(op), ..Applied::access(op.object, Mode::Write) }
             }
             other => unreachable!("{other:?} is not an operation on a park token"),
-        }
-    }
-}
-
-/// The life of a thread as seen by others.
-#[derive(Clone, Copy, Debug)]
-pub struct Thread {
-    /// The step with which it ended.
-    ended: StepIndex,
-}
-
-impl Default for Thread {
-    fn default() -> Self {
-        Thread { ended: NO_STEP }
-    }
-}
-
-impl Thread {
-    /// Whether it has ended.
-    pub(super) fn summary(&self) -> u64 {
-        (self.ended != NO_STEP).into()
-    }
-
-    pub(super) fn ready_to_join(&self) -> Ready {
-        Ready::when(self.ended != NO_STEP)
-    }
-
-    pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
-        match op.kind {
-            Kind::End => {
-                self.ended = moment.step;
-                Applied::access(op.object, Mode::Write)
-            }
-            Kind::Join => Applied::access(op.object, Mode::Await).enabled_by(self.ended),
-            Kind::IsFinished => Applied::access(op.object, Mode::Read).result(if self.ended == NO_STEP {
-                0
-            } else {
-                FINISHED
-            }),
-            other => unreachable!("{other:?} is not an operation on a thread"),
         }
     }
 }

@@ -49,12 +49,9 @@ const fn arrivals(channel: ObjectId) -> ObjectId {
 pub(super) fn apply(clocks: &mut Clocks, thread: usize, op: &Op, moment: Moment, applied: &Applied) {
     let (object, step) = (op.object, moment.step);
     match op.kind {
-        Kind::Lock
-        | Kind::ReadLockInLine
-        | Kind::Join
-        | Kind::OnceEnter
-        | Kind::OnceLook
-        | Kind::OnceWait => clocks.acquire(thread, object),
+        Kind::Lock | Kind::ReadLockInLine | Kind::OnceEnter | Kind::OnceLook | Kind::OnceWait => {
+            clocks.acquire(thread, object)
+        }
         Kind::TryLock | Kind::TryReadLock if applied.result != WOULD_BLOCK => clocks.acquire(thread, object),
         Kind::ReadLock if !matches!(applied.result, IN_LINE | NESTED_IN_LINE) => {
             clocks.acquire(thread, object);
@@ -64,8 +61,16 @@ pub(super) fn apply(clocks: &mut Clocks, thread: usize, op: &Op, moment: Moment,
         Kind::Unlock | Kind::WriteUnlock | Kind::Downgrade | Kind::OnceFinish => {
             clocks.publish(thread, object);
         }
+        // The end of a body and that of its thread are objects apart, if they are: `model/life.rs`.
+        Kind::Join | Kind::JoinScoped => clocks.acquire(thread, applied.accesses[0].object),
+        Kind::Finish => clocks.publish(thread, object),
+        // What was done with a result comes before its drop, whoever drops it.
+        Kind::Leave | Kind::Detach => {
+            clocks.publish_more(thread, object);
+            clocks.acquire(thread, object);
+        }
         Kind::End => {
-            clocks.publish(thread, object);
+            clocks.publish(thread, applied.accesses[0].object);
             if op.second != ObjectId::NONE {
                 clocks.publish(thread, op.second);
             }

@@ -3,7 +3,7 @@
 use super::oracle::{Action, first_race};
 use super::{Atomic, Detector, HeapLayout, Order, Touch};
 use crate::model::{Applied, Kind, Moment, Op};
-use crate::search::step::{Alt, ObjectId, ThreadId};
+use crate::search::step::{Alt, Mode, ObjectId, ThreadId};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use std::panic::Location;
@@ -130,7 +130,7 @@ impl Bench {
         let moment = Moment { thread: ThreadId(thread as u16), step: self.steps, alt: Alt::DEFAULT };
         self.steps += 1;
         let op = Op::new(kind, object, Location::caller());
-        self.detector.step(thread, moment, &op, &Applied::LOCAL);
+        self.detector.step(thread, moment, &op, &Applied::access(object, Mode::Write));
     }
 
     /// Whether an action races.

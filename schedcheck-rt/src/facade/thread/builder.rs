@@ -1,10 +1,10 @@
 //! `spawn` and `Builder`.
 
 use super::handle::Thread;
-use super::join::{Controlled, JoinHandle, Joinable, Outcome};
+use super::join::{Controlled, JoinHandle, Joinable, Outcome, drop_outcome};
 use super::scoped::{Scope, ScopedJoinHandle};
 use crate::exec::active;
-use crate::model::{Kind, Op, Site};
+use crate::model::{Kind, LAST, Op, Site};
 use crate::search::step::ObjectId;
 use std::any::Any;
 use std::io;
@@ -125,7 +125,12 @@ where
         if let Err(payload) = &outcome {
             panicked(payload.as_ref());
         }
-        leave(Box::into_raw(Box::new(outcome)).cast(), site);
+        let outcome = Box::into_raw(Box::new(outcome)).cast();
+        if leave(outcome, std::mem::needs_drop::<T>(), site) {
+            // SAFETY: made above, and nobody will join: the handle is gone.
+            unsafe { drop_outcome::<T>(outcome) };
+        }
+        end(site);
     });
     // SAFETY: the caller's promise makes the borrow outlive the thread.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce() + 'static>>(body) };
@@ -145,11 +150,23 @@ fn panicked(payload: &(dyn Any + Send)) {
     active().expect("a controlled thread ends in its execution").panicked(payload);
 }
 
-/// The last act of a thread: leaves its outcome for whoever joins it.
+/// Leaves its outcome to whoever has the handle. True if nobody has, and it is to be dropped.
 #[inline(never)]
-fn leave(outcome: *mut (), site: Site) {
+fn leave(outcome: *mut (), needs_drop: bool, site: Site) -> bool {
     let active = active().expect("a controlled thread ends in its execution");
+    if needs_drop
+        && active.perform(Op::new(Kind::Leave, active.life_of(active.current()), site)).result == LAST
+    {
+        return true;
+    }
     active.leave(outcome);
+    false
+}
+
+/// The last act of a thread.
+#[inline(never)]
+fn end(site: Site) {
+    let active = active().expect("a controlled thread ends in its execution");
     active.before_end_of_thread();
     let life = active.life_of(active.current());
     let end = Op::new(Kind::End, life, site);

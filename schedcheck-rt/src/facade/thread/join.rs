@@ -2,11 +2,11 @@
 
 use super::handle::Thread;
 use crate::exec::active;
-use crate::model::{Kind, Op, Site};
+use crate::model::{Kind, LAST, Op, Site};
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 /// What a thread leaves behind.
 pub(super) type Outcome<T> = Result<T, Box<dyn Any + Send + 'static>>;
@@ -22,6 +22,7 @@ impl<T> Controlled<T> {
     /// Waits for its end and takes its outcome.
     pub(super) fn join(self, site: Site) -> Outcome<T> {
         let outcome = await_end(self.slot, site);
+        std::mem::forget(self);
         // SAFETY: the thread left a boxed `Outcome<T>` when it ended, and joining takes it once.
         *unsafe { Box::from_raw(outcome.cast::<Outcome<T>>()) }
     }
@@ -29,6 +30,41 @@ impl<T> Controlled<T> {
     pub(super) fn is_finished(&self, site: Site) -> bool {
         has_ended(self.slot, site)
     }
+}
+
+impl<T> Drop for Controlled<T> {
+    /// A result belongs to its thread and to its handle: the last of the two drops it.
+    #[track_caller]
+    fn drop(&mut self) {
+        if std::mem::needs_drop::<T>()
+            && let Some(outcome) = detach(self.slot, Location::caller())
+        {
+            // SAFETY: the thread left a boxed `Outcome<T>`, and nobody else has a handle.
+            unsafe { drop_outcome::<T>(outcome) };
+        }
+    }
+}
+
+/// Drops an outcome that nobody has asked for. A panic in it aborts the process, as in std.
+///
+/// # Safety
+/// It must come from a box of an `Outcome<T>` and not be used any more.
+pub(super) unsafe fn drop_outcome<T>(outcome: *mut ()) {
+    // SAFETY: the caller's promise.
+    let outcome = unsafe { Box::from_raw(outcome.cast::<Outcome<T>>()) };
+    if catch_unwind(AssertUnwindSafe(|| drop(outcome))).is_err()
+        && let Some(active) = active()
+    {
+        active.crashed("thread result panicked on drop");
+    }
+}
+
+/// What the thread left, if it did; if not, it will know that nobody wants it.
+#[inline(never)]
+fn detach(slot: usize, site: Site) -> Option<*mut ()> {
+    let active = active()?;
+    let last = active.perform(Op::new(Kind::Detach, active.life_of(slot), site)).result == LAST;
+    last.then(|| active.take_leavings(slot))
 }
 
 #[inline(never)]

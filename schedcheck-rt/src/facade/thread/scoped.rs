@@ -165,11 +165,11 @@ impl<'scope> Scope<'scope, '_> {
     }
 }
 
-/// Waits for the end of a scoped thread; true if its panic is still unheard.
+/// Waits until a scoped thread has left its result; true if its panic is still unheard.
 #[inline(never)]
 fn await_scoped(slot: usize, site: Site) -> bool {
     let active = active().expect("a scope under control ends in its execution");
-    active.perform(Op::new(Kind::Join, active.life_of(slot), site));
+    active.perform(Op::new(Kind::JoinScoped, active.life_of(slot), site));
     let unheard = active.has_unheard_panic(slot);
     active.panic_heard(slot);
     unheard

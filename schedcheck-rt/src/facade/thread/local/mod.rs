@@ -11,10 +11,16 @@ pub use storage::Slot;
 pub extern crate std as real_std;
 
 use crate::exec::Active;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::model::{Kind, Op};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
-/// Runs the destructors of the running thread's values: the last thing before its end.
+/// Runs the destructors of the running thread's values: the last thing before its end. Who waits for its body alone may go
+/// on meanwhile.
 pub(crate) fn end_of_thread(active: Active) {
+    let thread = active.current();
+    if thread != 0 && storage::has_destructors(active) {
+        active.perform(Op::new(Kind::Finish, active.life_of(thread), Location::caller()));
+    }
     if catch_unwind(AssertUnwindSafe(|| storage::run_destructors(active))).is_err() {
         // std aborts the process.
         active.crashed("thread local panicked on drop");

@@ -140,6 +140,11 @@ pub(super) fn put(
     })
 }
 
+/// Whether the running thread has values to drop.
+pub(super) fn has_destructors(active: Active) -> bool {
+    with_table(active, |table| !table.row(active).destructors.is_empty())
+}
+
 /// Drops the values of the running thread, the last initialised first, as the system does. A
 /// destructor may initialise further keys; they follow.
 pub(crate) fn run_destructors(active: Active) {
