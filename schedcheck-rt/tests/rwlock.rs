@@ -199,8 +199,7 @@ fn a_holder_may_wait_in_the_kernel_or_in_a_loop() {
         held_until_another_reader_came(wait, tell)
     };
     let in_a_loop = || held_until_another_reader_came(|word| while word.load(SeqCst) == 0 {}, set);
-    let bodies: [(fn() -> TestResult, &str); 2] = [(in_the_kernel, "deadlock"), (in_a_loop, "livelock")];
-    for (body, stuck) in bodies {
+    for (body, stuck) in [(in_the_kernel as fn() -> TestResult, "deadlock"), (in_a_loop, "livelock")] {
         for order in ORDERS {
             let results = explore(body, by(order, Budget::NONE)).results;
             let results: Vec<_> = results.iter().map(String::as_str).collect();
