@@ -27,7 +27,7 @@
 //! exclusively are the exception, since all of them must go.
 
 use super::dependence::{Class, blocks, class};
-use super::history::{History, NO_LINK, thread_count_from};
+use super::history::{History, Lane, NO_LINK, ObjectHistory, Opening, thread_count_from};
 use super::step::*;
 
 /// An operation to be done before step `at` of an execution, after all steps behind `at` that do
@@ -67,8 +67,8 @@ pub struct Races {
     candidates: Vec<StepIndex>,
     /// Races of executed steps in order of the later one, then all others.
     found: Vec<Reversal>,
-    /// Where the races of each step begin.
-    found_from: Vec<u32>,
+    /// How many of the former there are up to each step that has any.
+    found_until: Vec<(StepIndex, u32)>,
     /// Steps with alternatives.
     optional: Vec<StepIndex>,
     /// Which races of executed steps are known to be covered as long as both steps are kept.
@@ -81,17 +81,34 @@ impl Races {
     pub fn find(&mut self, trace: &Trace, history: &mut History, kept: StepIndex) {
         let threads = thread_count_from(trace, kept);
         let kept = history.keep(kept, threads);
-        self.found_from.truncate(kept as usize + 1);
-        let from = self.found_from.pop().unwrap_or(0) as usize;
+        while self.found_until.last().is_some_and(|&(step, _)| step >= kept) {
+            self.found_until.pop();
+        }
+        let from = self.found_until.last().map_or(0, |&(_, until)| until as usize);
         self.found.truncate(from);
         while self.optional.last().is_some_and(|&last| last >= kept) {
             self.optional.pop();
         }
-        for (step, event) in trace.events.iter().enumerate().skip(kept as usize) {
-            self.found_from.push(self.found.len() as u32);
-            self.read(trace, history, step as StepIndex, event);
+        let is_narrow = history.is_narrow();
+        for (step, event) in (kept..).zip(&trace.events[kept as usize..]) {
+            self.candidates.clear();
+            let [first, second] = &event.accesses;
+            let is_one_object = first.object == second.object && first.object != ObjectId::NONE;
+            if is_narrow && !event.forced && !is_one_object {
+                self.read_narrow(&trace.events, history, step, event);
+            } else {
+                self.read(trace, history, step, event);
+            }
+            if !self.candidates.is_empty() {
+                self.races_of_step(trace, history, event, step);
+                self.found_until.push((step, self.found.len() as u32));
+            }
+            let chooses = event.free_alts > 1 && event.alt.budget().is_none();
+            if chooses || event.costly_alts != BudgetKinds::NONE {
+                self.optional.push(step);
+            }
         }
-        self.found_from.push(self.found.len() as u32);
+        history.sign(&trace.events, kept);
         self.settled.truncate(from);
         self.settled.resize(self.found.len(), false);
         self.pending_operations(trace, history);
@@ -115,6 +132,8 @@ impl Races {
         }
     }
 
+    /// Reads a step and gathers its immediate competitors.
+    #[inline(never)]
     fn read(&mut self, trace: &Trace, history: &mut History, step: StepIndex, event: &Event) {
         if event.forced {
             self.blocked_meanwhile(trace, history, step, event.thread);
@@ -123,12 +142,36 @@ impl Races {
         let row = history.open_step();
         let kind = if event.forced { Kind::Forced } else { Kind::Ordinary };
         self.collect(history, &trace.events, event.thread, &event.accesses, kind, row);
-        self.races_of_step(trace, event, step);
         history.finish(event);
-        let chooses = event.free_alts > 1 && event.alt.budget().is_none();
-        if chooses || event.costly_alts != BudgetKinds::NONE {
-            self.optional.push(step);
+    }
+
+    /// The same for most steps of most tests: it is not forced, its objects are not one, and there are few
+    /// threads. Objects are looked up once, and the clock is not in memory before it is complete.
+    #[inline(always)]
+    fn read_narrow(&mut self, events: &[Event], history: &mut History, step: StepIndex, event: &Event) {
+        let Opening { alone, clock: opening } = history.open(event);
+        let mut clock = opening;
+        for slot in 0..2 {
+            let access = event.accesses[slot];
+            if access.mode == Mode::None || access.object == ObjectId::NONE {
+                continue;
+            }
+            let object = history.enter(2 * step + slot as u32, access);
+            let direct = object.predecessors(access.mode);
+            let mut add = |rival: StepIndex, clock: &Lane| {
+                let owner = events[rival as usize].thread;
+                if owner != event.thread && !history.has(clock, rival, owner) {
+                    self.candidates.push(rival);
+                }
+            };
+            let operation = (access.mode, Kind::Ordinary);
+            competitors(history, events, operation, &object, direct, |rival| add(rival, &opening));
+            if access.mode == Mode::AwaitWrite && object.exclusive != NO_STEP {
+                add(object.exclusive, &alone);
+            }
+            history.follow(&mut clock, direct);
         }
+        history.close(event, clock);
     }
 
     fn pending_operations(&mut self, trace: &Trace, history: &mut History) {
@@ -137,8 +180,10 @@ impl Races {
                 let row = history.open_probe(pending.thread, NO_STEP);
                 let competing = pending.accesses.map(blocked_access);
                 let kind = if pending.enabled { Kind::Ordinary } else { Kind::Blocked };
+                self.candidates.clear();
                 self.collect(history, &trace.events, pending.thread, &competing, kind, row);
                 history.close_probe(row);
+                self.drop_dominated(history, &trace.events, &competing);
                 self.races_of_blocked(trace, pending.thread, &pending.accesses);
             }
         }
@@ -146,6 +191,7 @@ impl Races {
 
     /// When something is forced, all others are blocked, as at the end. What they wait for comes after the
     /// forced step then, and so after all before it; but they could have come first.
+    #[cold]
     fn blocked_meanwhile(&mut self, trace: &Trace, history: &mut History, forced: StepIndex, by: ThreadId) {
         for thread in (0..history.threads() as u16).map(ThreadId).filter(|&thread| thread != by) {
             let mut later = trace.events[forced as usize + 1..].iter();
@@ -156,49 +202,48 @@ impl Races {
                 continue;
             }
             let row = history.open_probe(thread, NO_STEP);
-            self.collect(history, &trace.events, thread, &accesses.map(blocked_access), Kind::Blocked, row);
+            let competing = accesses.map(blocked_access);
+            self.candidates.clear();
+            self.collect(history, &trace.events, thread, &competing, Kind::Blocked, row);
             history.close_probe(row);
+            self.drop_dominated(history, &trace.events, &competing);
             self.races_of_blocked(trace, thread, &accesses);
         }
+        self.candidates.clear();
+        self.found_until.push((forced, self.found.len() as u32));
     }
 
-    /// Gathers the immediate competitors of an operation whose clock is the open row.
+    /// Gathers the competitors of an operation whose clock is the open row.
     fn collect(
         &mut self,
-        history: &mut History,
+        history: &History,
         events: &[Event],
         thread: ThreadId,
         accesses: &[Access; 2],
         kind: Kind,
         row: usize,
     ) {
-        self.candidates.clear();
+        let clock = history.row(row);
+        let candidates = &mut self.candidates;
+        let mut add = |step: StepIndex| {
+            let other = events[step as usize].thread;
+            if other != thread && clock[other.0 as usize] < history.index(step) {
+                candidates.push(step);
+            }
+        };
         if kind == Kind::Forced {
             for other in 0..history.threads() {
-                if let Some(&last) = history.of_thread(ThreadId(other as u16)).last() {
-                    self.candidates.push(last);
-                }
+                history.of_thread(ThreadId(other as u16)).last().copied().into_iter().for_each(&mut add);
             }
         } else {
             for access in accesses {
-                if access.object != ObjectId::NONE {
-                    self.competitors(history, events, *access, kind);
+                if access.mode != Mode::None && access.object != ObjectId::NONE {
+                    let object = history.object(access.object);
+                    let direct = object.predecessors(access.mode);
+                    competitors(history, events, (access.mode, kind), &object, direct, &mut add);
                 }
             }
-        }
-        if self.candidates.is_empty() {
-            return;
-        }
-        let clock = history.row(row);
-        self.candidates.retain(|&step| {
-            let other = events[step as usize].thread;
-            other != thread && clock[other.0 as usize] < history.index(step)
-        });
-        if kind != Kind::Forced {
             self.rival_takers(history, events, thread, accesses);
-        }
-        if self.candidates.len() > 1 {
-            self.drop_dominated(history, events, accesses);
         }
     }
 
@@ -206,7 +251,7 @@ impl Races {
     /// enabler came later, and after that, is no order between the two.
     fn rival_takers(
         &mut self,
-        history: &mut History,
+        history: &History,
         events: &[Event],
         thread: ThreadId,
         accesses: &[Access; 2],
@@ -222,42 +267,11 @@ impl Races {
         }
     }
 
-    fn competitors(&mut self, history: &mut History, events: &[Event], access: Access, kind: Kind) {
-        let object = history.object(access.object);
-        match access.mode {
-            Mode::None => {}
-            Mode::Acquire | Mode::AcquireShared => {
-                if object.exclusive != NO_STEP {
-                    self.candidates.push(object.exclusive);
-                }
-                let mut link = if access.mode == Mode::Acquire { object.shared } else { NO_LINK };
-                while link != NO_LINK {
-                    self.candidates.push(link / 2);
-                    link = history.next_shared(link);
-                }
-                // Nothing changed since these looked, so it was as free then as it is now.
-                let looked = object.predecessors(access.mode);
-                let mut link = if kind == Kind::Blocked { NO_LINK } else { looked };
-                while link != NO_LINK {
-                    let (step, slot) = (link / 2, link as usize % 2);
-                    if events[step as usize].accesses[slot].mode == Mode::Read {
-                        self.candidates.push(step);
-                    }
-                    link = history.next_in_group(link);
-                }
-            }
-            mode => {
-                let mut link = object.predecessors(mode);
-                while link != NO_LINK {
-                    self.candidates.push(link / 2);
-                    link = history.next_in_group(link);
-                }
-            }
-        }
-    }
-
     /// A sharer stays: if it holds on until after a later one, only going before both will do.
     fn drop_dominated(&mut self, history: &History, events: &[Event], accesses: &[Access; 2]) {
+        if self.candidates.len() < 2 {
+            return;
+        }
         self.candidates.sort_unstable();
         self.candidates.dedup();
         let mut at = 0;
@@ -274,7 +288,9 @@ impl Races {
         }
     }
 
-    fn races_of_step(&mut self, trace: &Trace, event: &Event, step: StepIndex) {
+    #[inline(never)]
+    fn races_of_step(&mut self, trace: &Trace, history: &History, event: &Event, step: StepIndex) {
+        self.drop_dominated(history, &trace.events, &event.accesses);
         for &at in &self.candidates {
             let first = &trace.events[at as usize];
             let costly = event.alt.budget().is_some();
@@ -368,6 +384,43 @@ impl Races {
                 self.found.push(never_executed(step, choice, costly_accesses(alt, &accesses)));
             }
         }
+    }
+}
+
+/// The steps that may compete with an access to an object of which all this is known. `direct`: the chain
+/// of accesses that it directly follows.
+#[inline(always)]
+fn competitors(
+    history: &History,
+    events: &[Event],
+    (mode, kind): (Mode, Kind),
+    object: &ObjectHistory,
+    direct: u32,
+    mut add: impl FnMut(StepIndex),
+) {
+    let takes = matches!(mode, Mode::Acquire | Mode::AcquireShared);
+    if takes {
+        if object.exclusive != NO_STEP {
+            add(object.exclusive);
+        }
+        let mut link = if mode == Mode::Acquire { object.shared } else { NO_LINK };
+        while link != NO_LINK {
+            add(link / 2);
+            link = history.next_shared(link);
+        }
+        if kind == Kind::Blocked {
+            return;
+        }
+    }
+    let mut link = direct;
+    while link != NO_LINK {
+        let (step, slot) = (link / 2, link as usize % 2);
+        // Who took or gave it is no competitor of those who take it: only one was above. But nothing changed
+        // since these looked, so it was as free then as it is now.
+        if !takes || events[step as usize].accesses[slot].mode == Mode::Read {
+            add(step);
+        }
+        link = history.next_in_group(link);
     }
 }
 

@@ -39,12 +39,7 @@ impl Inserter {
             match self.without[..] {
                 [only] if only < len => {
                     let owner = source.trace.events[only as usize].thread;
-                    // A plain loop: the closure of a filter is called for every step.
-                    for step in behind {
-                        if !source.history.before(only, owner, step) {
-                            self.rest.push(step);
-                        }
-                    }
+                    source.history.not_after(only, owner, &mut self.rest);
                 }
                 _ => self.rest.extend(behind.filter(|&step| {
                     !self.without.iter().any(|&gone| {

@@ -184,10 +184,12 @@ pub(super) struct Ways {
 }
 
 impl Ways {
+    #[inline]
     pub(super) fn get(&self, way: WayId) -> Kept<'_> {
         Kept::read(self.row(way))
     }
 
+    #[inline]
     fn row(&self, way: WayId) -> &[u8] {
         let at = way as usize;
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
