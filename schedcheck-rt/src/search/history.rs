@@ -225,14 +225,10 @@ impl History {
         clock[owner] >= self.clocks[step as usize][owner]
     }
 
-    /// Lets `clock` follow a chain of accesses.
+    /// Lets `clock` follow a step.
     #[inline(always)]
-    pub(super) fn follow(&self, clock: &mut Lane, chain: u32) {
-        let mut earlier = chain;
-        while earlier != NO_LINK {
-            join(clock, &self.clocks[earlier as usize / 2]);
-            earlier = self.next_in_group(earlier);
-        }
+    pub(super) fn follow(&self, clock: &mut Lane, step: StepIndex) {
+        join(clock, &self.clocks[step as usize]);
     }
 
     /// Completes the step opened last.
@@ -295,7 +291,10 @@ impl History {
                 let before = self.enter((step * 2 + slot) as u32, *access);
                 let mut earlier = before.predecessors(access.mode);
                 while earlier != NO_LINK {
-                    self.join(row, earlier / 2);
+                    // Unless its two objects are one.
+                    if earlier as usize / 2 != step {
+                        self.join(row, earlier / 2);
+                    }
                     earlier = self.next_in_group(earlier);
                 }
             }

@@ -392,7 +392,8 @@ impl Lines {
     /// The first step at which nothing from outside matters any more.
     #[inline]
     pub(super) fn free(&self, line: LineId) -> StepIndex {
-        self.get(line).start() + self.way(line).free
+        let line = self.get(line);
+        line.start() + self.ways.free(line.way)
     }
 
     /// What the parent does where the line leaves it.

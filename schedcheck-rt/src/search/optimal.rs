@@ -37,7 +37,7 @@ use super::options::Options;
 use super::points::Points;
 use super::priority::{Candidate, rank};
 use super::progress::Progress;
-use super::races::Races;
+use super::races::{Races, Reversal};
 use super::seeds::Random;
 use super::share::Shares;
 use super::step::*;
@@ -372,20 +372,16 @@ impl Optimal {
         debug_assert_eq!(self.points, Points::of(&self.tree, &self.path, trace.events.len()));
         count_preemptions(trace, &mut self.preemptions, kept);
         self.races.find(trace, &mut self.history, kept);
-        for at in 0..self.races.found().len() {
-            if !cfg!(debug_assertions) && self.races.is_settled(at) {
-                continue;
-            }
+        debug_assert_eq!(self.first_wrongly_settled(options, trace), None);
+        let mut next = 0;
+        while let Some(at) = self.races.next_open(next) {
+            next = at + 1;
             let reversal = self.races.found()[at];
             if reversal.at >= until {
                 continue;
             }
             let source = Source::new(options, trace, &self.history, &self.path).among(&self.spinners);
             let Optimal { tree, inserter, points, .. } = self;
-            if self.races.is_settled(at) {
-                debug_assert!(tree.len() > LARGEST || inserter.is_covered(tree, source, points, &reversal));
-                continue;
-            }
             let before = self.preemptions[reversal.at as usize];
             let branch = match inserter.reverse(tree, source, points, &reversal, before) {
                 Insertion::New(branch) => branch,
@@ -422,6 +418,17 @@ impl Optimal {
             let top = *self.path.iter().rfind(given).expect("a share executes only what was given");
             self.keep_for_owner(top, trace);
         }
+    }
+
+    /// For checks: a race that counts as covered and is not.
+    fn first_wrongly_settled(&mut self, options: &Options, trace: &Trace) -> Option<Reversal> {
+        if self.tree.len() > LARGEST {
+            return None;
+        }
+        let source = Source::new(options, trace, &self.history, &self.path).among(&self.spinners);
+        let Optimal { tree, inserter, points, races, .. } = self;
+        let settled = (0..races.found().len()).filter(|&at| races.is_settled(at)).map(|at| races.found()[at]);
+        settled.into_iter().find(|reversal| !inserter.is_covered(tree, source, points, reversal))
     }
 
     pub(super) fn tree(&self) -> &Tree {

@@ -32,7 +32,7 @@ use super::step::*;
 
 /// An operation to be done before step `at` of an execution, after all steps behind `at` that do
 /// not depend on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reversal {
     /// The step that must come later or not at all; the number of steps for "at the end".
     pub at: StepIndex,
@@ -125,6 +125,13 @@ impl Races {
         self.settled.get(at).copied().unwrap_or(false)
     }
 
+    /// The number of the first reversal from `at` on that was not [`Races::settle`]d.
+    pub(super) fn next_open(&self, at: usize) -> Option<usize> {
+        let known = self.settled.get(at..).unwrap_or_default();
+        let open = at + known.iter().position(|settled| !settled).unwrap_or(known.len());
+        (open < self.found.len()).then_some(open)
+    }
+
     /// The reversal numbered `at` is covered in every execution that shares both its steps.
     pub(super) fn settle(&mut self, at: usize) {
         if let Some(settled) = self.settled.get_mut(at) {
@@ -157,7 +164,6 @@ impl Races {
                 continue;
             }
             let object = history.enter(2 * step + slot as u32, access);
-            let direct = object.predecessors(access.mode);
             let mut add = |rival: StepIndex, clock: &Lane| {
                 let owner = events[rival as usize].thread;
                 if owner != event.thread && !history.has(clock, rival, owner) {
@@ -165,11 +171,11 @@ impl Races {
                 }
             };
             let operation = (access.mode, Kind::Ordinary);
-            competitors(history, events, operation, &object, direct, |rival| add(rival, &opening));
+            let follow = |earlier: StepIndex| history.follow(&mut clock, earlier);
+            competitors(history, events, operation, &object, |rival| add(rival, &opening), follow);
             if access.mode == Mode::AwaitWrite && object.exclusive != NO_STEP {
                 add(object.exclusive, &alone);
             }
-            history.follow(&mut clock, direct);
         }
         history.close(event, clock);
     }
@@ -239,8 +245,7 @@ impl Races {
             for access in accesses {
                 if access.mode != Mode::None && access.object != ObjectId::NONE {
                     let object = history.object(access.object);
-                    let direct = object.predecessors(access.mode);
-                    competitors(history, events, (access.mode, kind), &object, direct, &mut add);
+                    competitors(history, events, (access.mode, kind), &object, &mut add, |_| {});
                 }
             }
             self.rival_takers(history, events, thread, accesses);
@@ -387,16 +392,16 @@ impl Races {
     }
 }
 
-/// The steps that may compete with an access to an object of which all this is known. `direct`: the chain
-/// of accesses that it directly follows.
+/// Adds the steps that may compete with an access to an object of which all this is known. Those that it
+/// directly follows are handed to `follow`, unless it is blocked.
 #[inline(always)]
 fn competitors(
     history: &History,
     events: &[Event],
     (mode, kind): (Mode, Kind),
     object: &ObjectHistory,
-    direct: u32,
     mut add: impl FnMut(StepIndex),
+    mut follow: impl FnMut(StepIndex),
 ) {
     let takes = matches!(mode, Mode::Acquire | Mode::AcquireShared);
     if takes {
@@ -412,14 +417,15 @@ fn competitors(
             return;
         }
     }
-    let mut link = direct;
+    let mut link = object.predecessors(mode);
     while link != NO_LINK {
         let (step, slot) = (link / 2, link as usize % 2);
-        // Who took or gave it is no competitor of those who take it: only one was above. But nothing changed
-        // since these looked, so it was as free then as it is now.
+        // Whoever takes it competes with those who only looked: nothing changed since, so it was as free then
+        // as it is now.
         if !takes || events[step as usize].accesses[slot].mode == Mode::Read {
             add(step);
         }
+        follow(step);
         link = history.next_in_group(link);
     }
 }
@@ -503,4 +509,65 @@ fn predict(second: &Event, first: &Event) -> [Access; 2] {
     };
     accesses[0].mode = if reads { Mode::Read } else { second.full_mode };
     accesses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::history::mix;
+    use super::*;
+
+    const MODES: [Mode; 12] = [
+        Mode::None,
+        Mode::Read,
+        Mode::Write,
+        Mode::Mark,
+        Mode::Acquire,
+        Mode::AcquireShared,
+        Mode::TryAcquire,
+        Mode::TryAcquireShared,
+        Mode::Release,
+        Mode::ReleaseShared,
+        Mode::Await,
+        Mode::AwaitWrite,
+    ];
+
+    /// Steps of four threads on five objects, some with an enabler or forced.
+    fn random(seed: u64) -> Trace {
+        let number = |step: u64, which: u64| mix(mix(seed * 1000 + step) + which);
+        let events = (0..24).map(|step| {
+            let mut event = Event::of(ThreadId(number(step, 0) as u16 % 4));
+            event.forced = number(step, 1).is_multiple_of(16);
+            event.enabler = (number(step, 2) % 40) as StepIndex;
+            event.enabler = if u64::from(event.enabler) < step { event.enabler } else { NO_STEP };
+            for slot in 0..2 {
+                let used = number(step, 3 + slot);
+                let object = if used.is_multiple_of(3) { ObjectId::NONE } else { ObjectId(used as u32 % 5) };
+                event.accesses[slot as usize] = Access::new(object, MODES[(used >> 32) as usize % 12]);
+            }
+            event
+        });
+        Trace { events: events.collect(), ..Trace::default() }
+    }
+
+    #[test]
+    fn steps_of_few_threads_are_read_as_those_of_many() {
+        let (mut few, mut many) = (History::default(), History::default());
+        let (mut found, mut found_by_many) = (Races::default(), Races::default());
+        // It never has fewer again.
+        many.start(9);
+        let (mut count, mut last) = (0, random(0));
+        for seed in 0..500 {
+            let mut trace = random(seed);
+            let kept = (seed % 24) as StepIndex;
+            trace.events[..kept as usize].copy_from_slice(&last.events[..kept as usize]);
+            found.find(&trace, &mut few, kept);
+            found_by_many.find(&trace, &mut many, kept);
+            assert_eq!(found.found(), found_by_many.found(), "{seed}");
+            assert!((0..24).all(|step| few.clock(step) == &many.clock(step)[..few.threads()]), "{seed}");
+            assert!(few.is_narrow() && !many.is_narrow());
+            count += found.found().len();
+            last = trace;
+        }
+        assert!(count > 1000, "{count}");
+    }
 }

@@ -350,15 +350,24 @@ impl Tree {
             if last == NO_LINE || self.start(last) < self.free(id) {
                 return;
             }
+            // What branches off there, to the line behind.
             let start = self.start(last);
-            if self.children_at(id, start).any(|child| !self.is_drained(child)) {
-                return;
-            }
             let mut next = last;
-            while next != NO_LINE && self.start(next) == start {
-                let gone = next;
-                next = self.lines.get(gone).next;
-                self.forget(gone);
+            while next != NO_LINE {
+                let line = self.lines.get(next);
+                if line.start() != start {
+                    break;
+                }
+                if !line.is(DRAINED) {
+                    return;
+                }
+                next = line.next;
+            }
+            let mut gone = last;
+            while gone != next {
+                let line = gone;
+                gone = self.lines.get(line).next;
+                self.forget(line);
             }
             self.lines.set_child(id, next);
         }
