@@ -179,6 +179,9 @@ impl Inserter {
         reversal: &Reversal,
         preemptions: u32,
     ) -> Insertion {
+        if !source.affords(reversal) {
+            return Insertion::Covered;
+        }
         let place = enter(tree, source, points, reversal.at, preemptions);
         if covered_at_once(tree, source, reversal, &place) {
             debug_assert!(self.is_covered(tree, source, points, reversal));
