@@ -88,6 +88,7 @@ impl Inserter {
                 }
             };
             let Some((line, edge)) = taken else {
+                place.look(tree);
                 return Some(Adopted::New(self.branch(tree, source, reversal, &place).line));
             };
             let before = place.step;

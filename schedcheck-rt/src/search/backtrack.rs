@@ -61,7 +61,7 @@ impl Backtrack {
         self.tree.lines.drop_unused_ways();
         self.current = self.fringe.pop()?;
         self.tree.path(self.current, &mut self.path);
-        self.tree.plan(&self.path, &mut self.plan);
+        self.tree.plan(&self.path, 0, &mut self.plan);
         // The recorder wants to see every step.
         self.plan.prefix = 0;
         self.recorder.follow(&self.tree, &self.path, true);

@@ -87,7 +87,7 @@ impl Enumerate {
         self.current = line;
         self.progress.start(self.tree.preemptions(line));
         self.tree.path(line, &mut self.path);
-        self.tree.plan(&self.path, &mut self.plan);
+        self.tree.plan(&self.path, 0, &mut self.plan);
         // The recorder wants to see every step.
         self.plan.prefix = 0;
         self.recorder.follow(&self.tree, &self.path, false);

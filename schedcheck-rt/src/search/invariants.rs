@@ -4,7 +4,7 @@ use super::share::Shares;
 use super::tree::{LineId, ROOT, Tree};
 
 /// Trees larger than this are not looked at: it would take longer than the search.
-const LARGEST: usize = 300;
+pub(super) const LARGEST: usize = 300;
 
 /// Says what is wrong with a tree whose fringe has `queued` members. A share has others' lines too.
 pub(super) fn check(tree: &Tree, queued: usize, shares: &Shares) -> Result<(), String> {

@@ -108,9 +108,39 @@ pub(super) struct Lines {
     vacant_count: usize,
     ways: Ways,
     pub(super) edges: Edges,
+    twigs: Twigs,
     /// What executed lines did from their start on, as far as it was kept; and how many steps that is.
     kept: FxHashMap<LineId, Box<[EdgeId]>>,
     kept_count: usize,
+}
+
+/// What leaves its parent with one step: what the parent does there, the step, the preemptions.
+type Twig = (Option<Edge>, Edge, u32);
+
+/// The ways of twigs that were made last. Most lines are twigs, and most do what others did elsewhere.
+#[derive(Clone, Debug, Default)]
+struct Twigs(Vec<Option<(Twig, WayId)>>);
+
+impl Twigs {
+    /// How many of them are kept.
+    const MANY: usize = 64;
+
+    /// Where one of them is, if it is there.
+    fn place((_, edge, preemptions): &Twig) -> usize {
+        let number = u32::from(edge.thread.0) ^ edge.objects[0].0 << 2 ^ preemptions << 1;
+        number as usize % Self::MANY
+    }
+
+    #[inline]
+    fn get(&self, twig: &Twig) -> Option<WayId> {
+        let (known, way) = self.0.get(Self::place(twig))?.as_ref()?;
+        (known == twig).then_some(*way)
+    }
+
+    fn put(&mut self, twig: Twig, way: WayId) {
+        self.0.resize(Self::MANY, None);
+        self.0[Self::place(&twig)] = Some((twig, way));
+    }
 }
 
 impl Line {
@@ -156,6 +186,32 @@ impl Lines {
 
     pub(super) fn get_mut(&mut self, line: LineId) -> Changing<'_> {
         Changing { line: self.get(line), id: line, lines: self }
+    }
+
+    /// Sets one of its flags.
+    pub(super) fn mark(&mut self, line: LineId, flag: u32, value: bool) {
+        let start = &mut self.blocks[line as usize / BLOCK][line as usize % BLOCK].0[0];
+        *start = if value { *start | flag } else { *start & !flag };
+    }
+
+    /// Hangs another branch first.
+    pub(super) fn set_child(&mut self, line: LineId, child: LineId) {
+        if !self.high.is_empty() || child >= NONE {
+            self.get_mut(line).child = child;
+            return;
+        }
+        let Packed([_, _, b, c]) = &mut self.blocks[line as usize / BLOCK][line as usize % BLOCK];
+        (*b, *c) = (*b & 0xFFFF | child << 16, *c & !0xFF | child >> 16);
+    }
+
+    /// Hangs another branch behind it.
+    pub(super) fn set_next(&mut self, line: LineId, next: LineId) {
+        if !self.high.is_empty() || next >= NONE {
+            self.get_mut(line).next = next;
+            return;
+        }
+        let Packed([_, _, _, c]) = &mut self.blocks[line as usize / BLOCK][line as usize % BLOCK];
+        *c = *c & 0xFF | next << 8;
     }
 
     fn put(&mut self, id: LineId, line: Line) {
@@ -219,10 +275,32 @@ impl Lines {
         ways.number((own, preemptions), free, chain.len(), words)
     }
 
+    /// The number of a way of one step, behind which nobody sleeps.
+    pub(super) fn add_twig(&mut self, own: Option<Edge>, edge: Edge, preemptions: u32) -> WayId {
+        let twig = (own, edge, preemptions);
+        if let Some(way) = self.twigs.get(&twig) {
+            return way;
+        }
+        let way = self.add_way(own, &[edge], 1, std::iter::empty(), preemptions);
+        self.twigs.put(twig, way);
+        way
+    }
+
     /// Adds a line that hangs nowhere yet.
     pub(super) fn add_as(&mut self, parent: LineId, start: StepIndex, way: WayId) -> LineId {
+        self.add_before(parent, start, way, NO_LINE)
+    }
+
+    /// Adds a line that `next` follows among the branches of its parent; it is to be hung there.
+    pub(super) fn add_before(
+        &mut self,
+        parent: LineId,
+        start: StepIndex,
+        way: WayId,
+        next: LineId,
+    ) -> LineId {
         assert!(start <= START, "executions have fewer than 2^27 steps");
-        self.place(Line { parent, start, way, child: NO_LINE, next: NO_LINE })
+        self.place(Line { parent, start, way, child: NO_LINE, next })
     }
 
     fn place(&mut self, line: Line) -> LineId {
@@ -296,6 +374,7 @@ impl Lines {
                 *used = true;
             }
         }
+        self.twigs = Twigs::default();
         let numbers = self.ways.retain(&used);
         for id in 0..self.made as LineId {
             let line = self.get(id);
@@ -305,21 +384,26 @@ impl Lines {
         }
     }
 
+    #[inline]
     pub(super) fn way(&self, line: LineId) -> Kept<'_> {
         self.ways.get(self.get(line).way)
     }
 
     /// The first step at which nothing from outside matters any more.
+    #[inline]
     pub(super) fn free(&self, line: LineId) -> StepIndex {
-        self.get(line).start() + self.way(line).free
+        let line = self.get(line);
+        line.start() + self.ways.free(line.way)
     }
 
     /// What the parent does where the line leaves it.
+    #[inline]
     pub(super) fn own(&self, line: LineId) -> Option<Edge> {
         let own = self.way(line).own;
         (own != NO_EDGE).then(|| self.edges.get(own))
     }
 
+    #[inline]
     pub(super) fn preemptions(&self, line: LineId) -> u32 {
         self.way(line).preemptions
     }
@@ -330,6 +414,7 @@ impl Lines {
     }
 
     /// One of them, counted from its start.
+    #[inline]
     pub(super) fn chain_step(&self, line: LineId, at: usize) -> Option<Edge> {
         self.way(line).step(at).map(|edge| self.edges.get(edge))
     }
@@ -345,8 +430,8 @@ impl Lines {
         let mut changed = None;
         let kept = self.ways.get(self.get(id).way);
         for ((at, known), edge) in kept.chain().enumerate().zip(done) {
-            let edge = self.edges.number(edge);
-            if known != edge {
+            if self.edges.get(known) != edge {
+                let edge = self.edges.number(edge);
                 changed.get_or_insert_with(|| kept.to_way()).words[at] = edge;
             }
         }

@@ -21,6 +21,7 @@ mod lines;
 mod optimal;
 pub mod options;
 mod outside;
+mod points;
 pub mod predict;
 pub mod priority;
 pub mod progress;

@@ -31,12 +31,13 @@ use super::engine::Order;
 use super::fringe::{Fringe, Rank};
 use super::history::History;
 use super::hunt::Hunter;
-use super::invariants::check;
+use super::invariants::{LARGEST, check};
 use super::lines::AWAY;
 use super::options::Options;
+use super::points::Points;
 use super::priority::{Candidate, rank};
 use super::progress::Progress;
-use super::races::Races;
+use super::races::{Races, Reversal};
 use super::seeds::Random;
 use super::share::Shares;
 use super::step::*;
@@ -63,6 +64,7 @@ pub(super) struct Optimal {
     pub(super) history: History,
     races: Races,
     inserter: Inserter,
+    points: Points,
     preemptions: Vec<u32>,
     pub(super) progress: Progress,
     pub(super) seeds: Random,
@@ -104,6 +106,7 @@ impl Optimal {
             history: History::default(),
             races: Races::default(),
             inserter: Inserter::default(),
+            points: Points::default(),
             preemptions: Vec::new(),
             progress,
             seeds: Random::new(options.seed),
@@ -147,8 +150,14 @@ impl Optimal {
         self.progress.start(self.tree.preemptions(line));
         self.current = Some(line);
         self.tree.path(line, &mut self.path);
-        self.shared = shared_steps(&self.tree, &self.last_path, &self.path);
-        self.tree.plan(&self.path, &mut self.plan);
+        let common = self.last_path.iter().zip(&self.path).take_while(|(last, next)| last == next).count();
+        self.shared = shared_steps(&self.tree, &self.last_path, &self.path, common);
+        self.tree.plan(&self.path, common, &mut self.plan);
+        debug_assert!({
+            let mut anew = Plan::default();
+            self.tree.plan(&self.path, 0, &mut anew);
+            anew == self.plan
+        });
         Some(Order { plan: &self.plan, guide: None, places: self.hunter.is_looking() })
     }
 
@@ -193,6 +202,7 @@ impl Optimal {
             self.length = trace.events.len();
         }
         self.tree.executed(line, &trace.events);
+        self.points.follow(&self.tree, &self.path, trace.events.len(), shared);
         self.insert_reversals(options, trace, shared, StepIndex::MAX);
         self.keep_steps(options, line, &trace.events);
         self.look_for_prey(trace);
@@ -325,6 +335,7 @@ impl Optimal {
         };
         self.tree.path(line, &mut self.path);
         self.tree.executed(line, &events.events);
+        self.points.follow(&self.tree, &self.path, events.events.len(), 0);
         self.insert_reversals(options, &events, 0, StepIndex::MAX);
         self.keep_steps(options, line, &events.events);
         self.adopted = events;
@@ -343,6 +354,7 @@ impl Optimal {
         kept: StepIndex,
     ) {
         self.tree.path(top, &mut self.path);
+        self.points.follow(&self.tree, &self.path, trace.events.len(), 0);
         self.insert_reversals(options, trace, kept, self.tree.free(top));
     }
 
@@ -357,16 +369,21 @@ impl Optimal {
     /// is to come before a step ahead of `until` is inserted.
     fn insert_reversals(&mut self, options: &mut Options, trace: &Trace, kept: StepIndex, until: StepIndex) {
         let mut leads_out = false;
+        debug_assert_eq!(self.points, Points::of(&self.tree, &self.path, trace.events.len()));
         count_preemptions(trace, &mut self.preemptions, kept);
         self.races.find(trace, &mut self.history, kept);
-        for at in 0..self.races.found().len() {
+        debug_assert_eq!(self.first_wrongly_settled(options, trace), None);
+        let mut next = 0;
+        while let Some(at) = self.races.next_open(next) {
+            next = at + 1;
             let reversal = self.races.found()[at];
-            if self.races.is_settled(at) || reversal.at >= until {
+            if reversal.at >= until {
                 continue;
             }
             let source = Source::new(options, trace, &self.history, &self.path).among(&self.spinners);
+            let Optimal { tree, inserter, points, .. } = self;
             let before = self.preemptions[reversal.at as usize];
-            let branch = match self.inserter.reverse(&mut self.tree, source, &reversal, before) {
+            let branch = match inserter.reverse(tree, source, points, &reversal, before) {
                 Insertion::New(branch) => branch,
                 Insertion::Covered => continue,
                 Insertion::Settled => {
@@ -378,6 +395,7 @@ impl Optimal {
                     continue;
                 }
             };
+            self.points.note(self.tree.parent(branch.line), branch.step, branch.line);
             let releases = |access: &Access| matches!(access.mode, Mode::Release | Mode::ReleaseShared);
             let candidate = Candidate {
                 trace,
@@ -400,6 +418,17 @@ impl Optimal {
             let top = *self.path.iter().rfind(given).expect("a share executes only what was given");
             self.keep_for_owner(top, trace);
         }
+    }
+
+    /// For checks: a race that counts as covered and is not.
+    fn first_wrongly_settled(&mut self, options: &Options, trace: &Trace) -> Option<Reversal> {
+        if self.tree.len() > LARGEST {
+            return None;
+        }
+        let source = Source::new(options, trace, &self.history, &self.path).among(&self.spinners);
+        let Optimal { tree, inserter, points, races, .. } = self;
+        let settled = (0..races.found().len()).filter(|&at| races.is_settled(at)).map(|at| races.found()[at]);
+        settled.into_iter().find(|reversal| !inserter.is_covered(tree, source, points, reversal))
     }
 
     pub(super) fn tree(&self) -> &Tree {
@@ -430,9 +459,8 @@ fn reorder(trace: &Trace, order: &[StepIndex], into: &mut Trace) {
     }
 }
 
-/// How many steps an execution of one path repeats of the execution of another.
-fn shared_steps(tree: &Tree, last: &[LineId], next: &[LineId]) -> StepIndex {
-    let common = last.iter().zip(next).take_while(|(last, next)| last == next).count();
+/// How many steps an execution of one path repeats of the execution of another with so many `common` lines.
+fn shared_steps(tree: &Tree, last: &[LineId], next: &[LineId], common: usize) -> StepIndex {
     let leaves = |path: &[LineId]| path.get(common).map(|&line| tree.start(line));
     match (common, leaves(last), leaves(next)) {
         (0, ..) | (_, None, None) => 0,

@@ -27,12 +27,12 @@
 //! exclusively are the exception, since all of them must go.
 
 use super::dependence::{Class, blocks, class};
-use super::history::{History, NO_LINK, thread_count_from};
+use super::history::{History, Lane, NO_LINK, ObjectHistory, Opening, thread_count_from};
 use super::step::*;
 
 /// An operation to be done before step `at` of an execution, after all steps behind `at` that do
 /// not depend on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reversal {
     /// The step that must come later or not at all; the number of steps for "at the end".
     pub at: StepIndex,
@@ -67,8 +67,8 @@ pub struct Races {
     candidates: Vec<StepIndex>,
     /// Races of executed steps in order of the later one, then all others.
     found: Vec<Reversal>,
-    /// Where the races of each step begin.
-    found_from: Vec<u32>,
+    /// How many of the former there are up to each step that has any.
+    found_until: Vec<(StepIndex, u32)>,
     /// Steps with alternatives.
     optional: Vec<StepIndex>,
     /// Which races of executed steps are known to be covered as long as both steps are kept.
@@ -81,17 +81,34 @@ impl Races {
     pub fn find(&mut self, trace: &Trace, history: &mut History, kept: StepIndex) {
         let threads = thread_count_from(trace, kept);
         let kept = history.keep(kept, threads);
-        self.found_from.truncate(kept as usize + 1);
-        let from = self.found_from.pop().unwrap_or(0) as usize;
+        while self.found_until.last().is_some_and(|&(step, _)| step >= kept) {
+            self.found_until.pop();
+        }
+        let from = self.found_until.last().map_or(0, |&(_, until)| until as usize);
         self.found.truncate(from);
         while self.optional.last().is_some_and(|&last| last >= kept) {
             self.optional.pop();
         }
-        for (step, event) in trace.events.iter().enumerate().skip(kept as usize) {
-            self.found_from.push(self.found.len() as u32);
-            self.read(trace, history, step as StepIndex, event);
+        let is_narrow = history.is_narrow();
+        for (step, event) in (kept..).zip(&trace.events[kept as usize..]) {
+            self.candidates.clear();
+            let [first, second] = &event.accesses;
+            let is_one_object = first.object == second.object && first.object != ObjectId::NONE;
+            if is_narrow && !event.forced && !is_one_object {
+                self.read_narrow(&trace.events, history, step, event);
+            } else {
+                self.read(trace, history, step, event);
+            }
+            if !self.candidates.is_empty() {
+                self.races_of_step(trace, history, event, step);
+                self.found_until.push((step, self.found.len() as u32));
+            }
+            let chooses = event.free_alts > 1 && event.alt.budget().is_none();
+            if chooses || event.costly_alts != BudgetKinds::NONE {
+                self.optional.push(step);
+            }
         }
-        self.found_from.push(self.found.len() as u32);
+        history.sign(&trace.events, kept);
         self.settled.truncate(from);
         self.settled.resize(self.found.len(), false);
         self.pending_operations(trace, history);
@@ -108,6 +125,13 @@ impl Races {
         self.settled.get(at).copied().unwrap_or(false)
     }
 
+    /// The number of the first reversal from `at` on that was not [`Races::settle`]d.
+    pub(super) fn next_open(&self, at: usize) -> Option<usize> {
+        let known = self.settled.get(at..).unwrap_or_default();
+        let open = at + known.iter().position(|settled| !settled).unwrap_or(known.len());
+        (open < self.found.len()).then_some(open)
+    }
+
     /// The reversal numbered `at` is covered in every execution that shares both its steps.
     pub(super) fn settle(&mut self, at: usize) {
         if let Some(settled) = self.settled.get_mut(at) {
@@ -115,6 +139,8 @@ impl Races {
         }
     }
 
+    /// Reads a step and gathers its immediate competitors.
+    #[inline(never)]
     fn read(&mut self, trace: &Trace, history: &mut History, step: StepIndex, event: &Event) {
         if event.forced {
             self.blocked_meanwhile(trace, history, step, event.thread);
@@ -123,12 +149,35 @@ impl Races {
         let row = history.open_step();
         let kind = if event.forced { Kind::Forced } else { Kind::Ordinary };
         self.collect(history, &trace.events, event.thread, &event.accesses, kind, row);
-        self.races_of_step(trace, event, step);
         history.finish(event);
-        let chooses = event.free_alts > 1 && event.alt.budget().is_none();
-        if chooses || event.costly_alts != BudgetKinds::NONE {
-            self.optional.push(step);
+    }
+
+    /// The same for most steps of most tests: it is not forced, its objects are not one, and there are few
+    /// threads. Objects are looked up once, and the clock is not in memory before it is complete.
+    #[inline(always)]
+    fn read_narrow(&mut self, events: &[Event], history: &mut History, step: StepIndex, event: &Event) {
+        let Opening { alone, clock: opening } = history.open(event);
+        let mut clock = opening;
+        for slot in 0..2 {
+            let access = event.accesses[slot];
+            if access.mode == Mode::None || access.object == ObjectId::NONE {
+                continue;
+            }
+            let object = history.enter(2 * step + slot as u32, access);
+            let mut add = |rival: StepIndex, clock: &Lane| {
+                let owner = events[rival as usize].thread;
+                if owner != event.thread && !history.has(clock, rival, owner) {
+                    self.candidates.push(rival);
+                }
+            };
+            let operation = (access.mode, Kind::Ordinary);
+            let follow = |earlier: StepIndex| history.follow(&mut clock, earlier);
+            competitors(history, events, operation, &object, |rival| add(rival, &opening), follow);
+            if access.mode == Mode::AwaitWrite && object.exclusive != NO_STEP {
+                add(object.exclusive, &alone);
+            }
         }
+        history.close(event, clock);
     }
 
     fn pending_operations(&mut self, trace: &Trace, history: &mut History) {
@@ -137,8 +186,10 @@ impl Races {
                 let row = history.open_probe(pending.thread, NO_STEP);
                 let competing = pending.accesses.map(blocked_access);
                 let kind = if pending.enabled { Kind::Ordinary } else { Kind::Blocked };
+                self.candidates.clear();
                 self.collect(history, &trace.events, pending.thread, &competing, kind, row);
                 history.close_probe(row);
+                self.drop_dominated(history, &trace.events, &competing);
                 self.races_of_blocked(trace, pending.thread, &pending.accesses);
             }
         }
@@ -146,6 +197,7 @@ impl Races {
 
     /// When something is forced, all others are blocked, as at the end. What they wait for comes after the
     /// forced step then, and so after all before it; but they could have come first.
+    #[cold]
     fn blocked_meanwhile(&mut self, trace: &Trace, history: &mut History, forced: StepIndex, by: ThreadId) {
         for thread in (0..history.threads() as u16).map(ThreadId).filter(|&thread| thread != by) {
             let mut later = trace.events[forced as usize + 1..].iter();
@@ -156,49 +208,47 @@ impl Races {
                 continue;
             }
             let row = history.open_probe(thread, NO_STEP);
-            self.collect(history, &trace.events, thread, &accesses.map(blocked_access), Kind::Blocked, row);
+            let competing = accesses.map(blocked_access);
+            self.candidates.clear();
+            self.collect(history, &trace.events, thread, &competing, Kind::Blocked, row);
             history.close_probe(row);
+            self.drop_dominated(history, &trace.events, &competing);
             self.races_of_blocked(trace, thread, &accesses);
         }
+        self.candidates.clear();
+        self.found_until.push((forced, self.found.len() as u32));
     }
 
-    /// Gathers the immediate competitors of an operation whose clock is the open row.
+    /// Gathers the competitors of an operation whose clock is the open row.
     fn collect(
         &mut self,
-        history: &mut History,
+        history: &History,
         events: &[Event],
         thread: ThreadId,
         accesses: &[Access; 2],
         kind: Kind,
         row: usize,
     ) {
-        self.candidates.clear();
+        let clock = history.row(row);
+        let candidates = &mut self.candidates;
+        let mut add = |step: StepIndex| {
+            let other = events[step as usize].thread;
+            if other != thread && clock[other.0 as usize] < history.index(step) {
+                candidates.push(step);
+            }
+        };
         if kind == Kind::Forced {
             for other in 0..history.threads() {
-                if let Some(&last) = history.of_thread(ThreadId(other as u16)).last() {
-                    self.candidates.push(last);
-                }
+                history.of_thread(ThreadId(other as u16)).last().copied().into_iter().for_each(&mut add);
             }
         } else {
             for access in accesses {
-                if access.object != ObjectId::NONE {
-                    self.competitors(history, events, *access, kind);
+                if access.mode != Mode::None && access.object != ObjectId::NONE {
+                    let object = history.object(access.object);
+                    competitors(history, events, (access.mode, kind), &object, &mut add, |_| {});
                 }
             }
-        }
-        if self.candidates.is_empty() {
-            return;
-        }
-        let clock = history.row(row);
-        self.candidates.retain(|&step| {
-            let other = events[step as usize].thread;
-            other != thread && clock[other.0 as usize] < history.index(step)
-        });
-        if kind != Kind::Forced {
             self.rival_takers(history, events, thread, accesses);
-        }
-        if self.candidates.len() > 1 {
-            self.drop_dominated(history, events, accesses);
         }
     }
 
@@ -206,7 +256,7 @@ impl Races {
     /// enabler came later, and after that, is no order between the two.
     fn rival_takers(
         &mut self,
-        history: &mut History,
+        history: &History,
         events: &[Event],
         thread: ThreadId,
         accesses: &[Access; 2],
@@ -222,42 +272,11 @@ impl Races {
         }
     }
 
-    fn competitors(&mut self, history: &mut History, events: &[Event], access: Access, kind: Kind) {
-        let object = history.object(access.object);
-        match access.mode {
-            Mode::None => {}
-            Mode::Acquire | Mode::AcquireShared => {
-                if object.exclusive != NO_STEP {
-                    self.candidates.push(object.exclusive);
-                }
-                let mut link = if access.mode == Mode::Acquire { object.shared } else { NO_LINK };
-                while link != NO_LINK {
-                    self.candidates.push(link / 2);
-                    link = history.next_shared(link);
-                }
-                // Nothing changed since these looked, so it was as free then as it is now.
-                let looked = object.predecessors(access.mode);
-                let mut link = if kind == Kind::Blocked { NO_LINK } else { looked };
-                while link != NO_LINK {
-                    let (step, slot) = (link / 2, link as usize % 2);
-                    if events[step as usize].accesses[slot].mode == Mode::Read {
-                        self.candidates.push(step);
-                    }
-                    link = history.next_in_group(link);
-                }
-            }
-            mode => {
-                let mut link = object.predecessors(mode);
-                while link != NO_LINK {
-                    self.candidates.push(link / 2);
-                    link = history.next_in_group(link);
-                }
-            }
-        }
-    }
-
     /// A sharer stays: if it holds on until after a later one, only going before both will do.
     fn drop_dominated(&mut self, history: &History, events: &[Event], accesses: &[Access; 2]) {
+        if self.candidates.len() < 2 {
+            return;
+        }
         self.candidates.sort_unstable();
         self.candidates.dedup();
         let mut at = 0;
@@ -274,7 +293,9 @@ impl Races {
         }
     }
 
-    fn races_of_step(&mut self, trace: &Trace, event: &Event, step: StepIndex) {
+    #[inline(never)]
+    fn races_of_step(&mut self, trace: &Trace, history: &History, event: &Event, step: StepIndex) {
+        self.drop_dominated(history, &trace.events, &event.accesses);
         for &at in &self.candidates {
             let first = &trace.events[at as usize];
             let costly = event.alt.budget().is_some();
@@ -371,6 +392,44 @@ impl Races {
     }
 }
 
+/// Adds the steps that may compete with an access to an object of which all this is known. Those that it
+/// directly follows are handed to `follow`, unless it is blocked.
+#[inline(always)]
+fn competitors(
+    history: &History,
+    events: &[Event],
+    (mode, kind): (Mode, Kind),
+    object: &ObjectHistory,
+    mut add: impl FnMut(StepIndex),
+    mut follow: impl FnMut(StepIndex),
+) {
+    let takes = matches!(mode, Mode::Acquire | Mode::AcquireShared);
+    if takes {
+        if object.exclusive != NO_STEP {
+            add(object.exclusive);
+        }
+        let mut link = if mode == Mode::Acquire { object.shared } else { NO_LINK };
+        while link != NO_LINK {
+            add(link / 2);
+            link = history.next_shared(link);
+        }
+        if kind == Kind::Blocked {
+            return;
+        }
+    }
+    let mut link = object.predecessors(mode);
+    while link != NO_LINK {
+        let (step, slot) = (link / 2, link as usize % 2);
+        // Whoever takes it competes with those who only looked: nothing changed since, so it was as free then
+        // as it is now.
+        if !takes || events[step as usize].accesses[slot].mode == Mode::Read {
+            add(step);
+        }
+        follow(step);
+        link = history.next_in_group(link);
+    }
+}
+
 /// What blocks an awaiting operation is a change, never somebody else's look at it.
 fn blocked_access(access: Access) -> Access {
     match access.mode {
@@ -450,4 +509,65 @@ fn predict(second: &Event, first: &Event) -> [Access; 2] {
     };
     accesses[0].mode = if reads { Mode::Read } else { second.full_mode };
     accesses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::history::mix;
+    use super::*;
+
+    const MODES: [Mode; 12] = [
+        Mode::None,
+        Mode::Read,
+        Mode::Write,
+        Mode::Mark,
+        Mode::Acquire,
+        Mode::AcquireShared,
+        Mode::TryAcquire,
+        Mode::TryAcquireShared,
+        Mode::Release,
+        Mode::ReleaseShared,
+        Mode::Await,
+        Mode::AwaitWrite,
+    ];
+
+    /// Steps of four threads on five objects, some with an enabler or forced.
+    fn random(seed: u64) -> Trace {
+        let number = |step: u64, which: u64| mix(mix(seed * 1000 + step) + which);
+        let events = (0..24).map(|step| {
+            let mut event = Event::of(ThreadId(number(step, 0) as u16 % 4));
+            event.forced = number(step, 1).is_multiple_of(16);
+            event.enabler = (number(step, 2) % 40) as StepIndex;
+            event.enabler = if u64::from(event.enabler) < step { event.enabler } else { NO_STEP };
+            for slot in 0..2 {
+                let used = number(step, 3 + slot);
+                let object = if used.is_multiple_of(3) { ObjectId::NONE } else { ObjectId(used as u32 % 5) };
+                event.accesses[slot as usize] = Access::new(object, MODES[(used >> 32) as usize % 12]);
+            }
+            event
+        });
+        Trace { events: events.collect(), ..Trace::default() }
+    }
+
+    #[test]
+    fn steps_of_few_threads_are_read_as_those_of_many() {
+        let (mut few, mut many) = (History::default(), History::default());
+        let (mut found, mut found_by_many) = (Races::default(), Races::default());
+        // It never has fewer again.
+        many.start(9);
+        let (mut count, mut last) = (0, random(0));
+        for seed in 0..500 {
+            let mut trace = random(seed);
+            let kept = (seed % 24) as StepIndex;
+            trace.events[..kept as usize].copy_from_slice(&last.events[..kept as usize]);
+            found.find(&trace, &mut few, kept);
+            found_by_many.find(&trace, &mut many, kept);
+            assert_eq!(found.found(), found_by_many.found(), "{seed}");
+            assert!((0..24).all(|step| few.clock(step) == &many.clock(step)[..few.threads()]), "{seed}");
+            assert!(few.is_narrow() && !many.is_narrow());
+            count += found.found().len();
+            last = trace;
+        }
+        assert!(count > 1000, "{count}");
+    }
 }

@@ -39,12 +39,7 @@ impl Inserter {
             match self.without[..] {
                 [only] if only < len => {
                     let owner = source.trace.events[only as usize].thread;
-                    // A plain loop: the closure of a filter is called for every step.
-                    for step in behind {
-                        if !source.history.before(only, owner, step) {
-                            self.rest.push(step);
-                        }
-                    }
+                    source.history.not_after(only, owner, &mut self.rest);
                 }
                 _ => self.rest.extend(behind.filter(|&step| {
                     !self.without.iter().any(|&gone| {
@@ -167,27 +162,20 @@ impl Inserter {
         let Some(kind) = reversal.choice.alt.budget() else {
             return true;
         };
-        let limit = match kind {
-            BudgetKind::Spurious => source.budget.spurious,
-            BudgetKind::Timeout => source.budget.timeouts,
-            BudgetKind::WeakFailure => source.budget.weak_failures,
-        };
+        let limit = source.limit(kind);
         let events = &source.trace.events;
-        let costs = |step: StepIndex| {
-            let event = &events[step as usize];
-            event.alt.budget() == Some(kind) && !event.forced
-        };
+        let costs = |step: StepIndex| draws_on(kind, &events[step as usize]);
         self.find_needed(source, reversal);
         let needed = &self.needed;
         let is_needed =
             |step: StepIndex| needed[events[step as usize].thread.0 as usize] >= source.history.index(step);
-        let prefix = (0..reversal.at).filter(|&step| costs(step)).count();
+        let prefix = spent(source, kind, reversal.at);
         let inner = self.rest.iter().filter(|&&step| step != REVERSED && costs(step));
         let (kept, surplus): (Vec<_>, Vec<_>) = inner.copied().partition(|&step| is_needed(step));
-        if prefix + kept.len() + 1 > limit as usize {
+        if prefix + kept.len() + 1 > limit {
             return false;
         }
-        if prefix + kept.len() + surplus.len() + 1 > limit as usize {
+        if prefix + kept.len() + surplus.len() + 1 > limit {
             self.rest.retain(|&step| {
                 step == REVERSED
                     || !surplus
@@ -218,4 +206,29 @@ pub(super) fn precedes(source: Source<'_>, step: StepIndex, reversal: &Reversal)
     event.thread == reversal.choice.thread
         || step == reversal.enabler
         || dependent(&event.accesses, &reversal.accesses)
+}
+
+impl Source<'_> {
+    fn limit(&self, kind: BudgetKind) -> usize {
+        usize::from(match kind {
+            BudgetKind::Spurious => self.budget.spurious,
+            BudgetKind::Timeout => self.budget.timeouts,
+            BudgetKind::WeakFailure => self.budget.weak_failures,
+        })
+    }
+
+    /// Whether the budget is not used up where a reversal begins, whatever w is.
+    pub(super) fn affords(&self, reversal: &Reversal) -> bool {
+        let kind = reversal.choice.alt.budget();
+        kind.is_none_or(|kind| spent(*self, kind, reversal.at) < self.limit(kind))
+    }
+}
+
+fn draws_on(kind: BudgetKind, event: &Event) -> bool {
+    event.alt.budget() == Some(kind) && !event.forced
+}
+
+/// What the steps ahead of `until` cost.
+fn spent(source: Source<'_>, kind: BudgetKind, until: StepIndex) -> usize {
+    source.trace.events[..until as usize].iter().filter(|event| draws_on(kind, event)).count()
 }

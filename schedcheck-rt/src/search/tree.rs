@@ -16,6 +16,7 @@ pub(super) use super::edges::Edge;
 pub(super) use super::lines::LineId;
 use super::lines::{AWAY, DRAINED, EXECUTED, Lines, NO_LINE, OWN, PADDED};
 use super::step::{Delta, Event, Plan, StepIndex};
+use super::ways::WayId;
 
 /// The line that follows default behaviour from the start.
 pub(super) const ROOT: LineId = 0;
@@ -65,12 +66,10 @@ impl Tree {
 
     /// Adds a line.
     pub(super) fn branch(&mut self, new: NewLine<'_>) -> LineId {
-        let asleep = new.sleepers.iter().map(|sleeper| (sleeper.edge, sleeper.until));
-        let place = (new.parent, new.start);
-        let id = self.lines.add(place, (new.own, new.chain), new.free, asleep, new.preemptions);
-        self.hang(id, new.parent, new.start);
-        self.revive(new.parent);
-        id
+        let steps = |step: StepIndex| step - new.start;
+        let asleep = new.sleepers.iter().map(|sleeper| (sleeper.edge, steps(sleeper.until)));
+        let way = self.lines.add_way(new.own, new.chain, steps(new.free), asleep, new.preemptions);
+        self.hang((new.parent, new.start), way)
     }
 
     /// A line that branches off with one step, behind which nobody sleeps.
@@ -81,30 +80,32 @@ impl Tree {
         edge: Edge,
         preemptions: u32,
     ) -> LineId {
-        let (chain, free) = (&[edge], start + 1);
-        self.branch(NewLine { parent, start, own, chain, free, sleepers: &[], preemptions })
+        let way = self.lines.add_twig(own, edge, preemptions);
+        self.hang((parent, start), way)
     }
 
-    /// Puts a line in its place among the branches of its parent.
-    fn hang(&mut self, id: LineId, parent: LineId, start: StepIndex) {
+    /// Adds a line in its place among the branches of its parent.
+    fn hang(&mut self, (parent, start): (LineId, StepIndex), way: WayId) -> LineId {
         let mut before = NO_LINE;
         let mut next = self.lines.get(parent).child;
         while next != NO_LINE && self.start(next) >= start {
             before = next;
             next = self.lines.get(next).next;
         }
-        self.lines.get_mut(id).next = next;
+        let id = self.lines.add_before(parent, start, way, next);
         match before {
-            NO_LINE => self.lines.get_mut(parent).child = id,
-            before => self.lines.get_mut(before).next = id,
+            NO_LINE => self.lines.set_child(parent, id),
+            before => self.lines.set_next(before, id),
         }
+        self.revive(parent);
+        id
     }
 
     /// An insertion into the chain of a drained line gives it something to do again.
     fn revive(&mut self, line: LineId) {
         let mut id = line;
         while self.lines.get(id).is(DRAINED) {
-            self.lines.get_mut(id).set(DRAINED, false);
+            self.lines.mark(id, DRAINED, false);
             id = self.lines.get(id).parent;
         }
     }
@@ -206,13 +207,35 @@ impl Tree {
             self.forget(child);
             child = next;
         }
-        self.lines.get_mut(top).child = child;
+        self.lines.set_child(top, child);
     }
 
     /// The lines that branch off at one step, in order of creation.
     pub(super) fn children_at(&self, line: LineId, step: StepIndex) -> impl Iterator<Item = LineId> + Clone {
         let later = move |&child: &LineId| self.start(child) > step;
         self.children(line).skip_while(later).take_while(move |&child| self.start(child) == step)
+    }
+
+    /// `first`, which leaves its parent at `step`, and those made later that do so there, with what they do.
+    #[inline]
+    pub(super) fn alternatives(
+        &self,
+        first: LineId,
+        step: StepIndex,
+    ) -> impl Iterator<Item = (LineId, Edge)> {
+        let mut next = first;
+        std::iter::from_fn(move || {
+            let line = next;
+            if line == NO_LINE {
+                return None;
+            }
+            let record = self.lines.get(line);
+            if record.start() != step {
+                return None;
+            }
+            next = record.next;
+            Some((line, self.lines.chain_step(line, 0).expect("a line does something")))
+        })
     }
 
     /// What is asleep at a point of the chain.
@@ -236,10 +259,15 @@ impl Tree {
     ///
     /// A chain is spelled out: whether the same thread going on is default behaviour depends on
     /// what it is about to do (a yield asks for others).
-    pub(super) fn plan(&self, path: &[LineId], plan: &mut Plan) {
-        plan.deltas.clear();
-        plan.prefix = 0;
-        for (depth, &id) in path.iter().enumerate() {
+    ///
+    /// `plan` is that of another path, which has the first `kept` lines in common with this one.
+    pub(super) fn plan(&self, path: &[LineId], kept: usize, plan: &mut Plan) {
+        // The other path may leave the last of them elsewhere, and was the first to execute it if it is its end.
+        let known = kept.saturating_sub(1);
+        plan.prefix = path.get(known).map_or(0, |&line| self.start(line));
+        let keeps = plan.deltas.partition_point(|delta| delta.step < plan.prefix);
+        plan.deltas.truncate(keeps);
+        for (depth, &id) in path.iter().enumerate().skip(known) {
             let start = self.start(id);
             let end = path.get(depth + 1).map_or(StepIndex::MAX, |&next| self.start(next));
             for (edge, step) in self.lines.chain(id).zip(start..end) {
@@ -254,7 +282,7 @@ impl Tree {
     /// `line` was executed: its chain is now known for certain.
     pub(super) fn executed(&mut self, line: LineId, events: &[Event]) {
         let start = self.start(line) as usize;
-        self.lines.get_mut(line).set(EXECUTED, true);
+        self.lines.mark(line, EXECUTED, true);
         let done = events.get(start..).unwrap_or_default();
         self.lines.correct(line, done.iter().map(Edge::of));
     }
@@ -268,7 +296,7 @@ impl Tree {
 
     /// Whether the chain of `line` goes on behind the reversed operation.
     pub(super) fn set_padded(&mut self, line: LineId, padded: bool) {
-        self.lines.get_mut(line).set(PADDED, padded);
+        self.lines.mark(line, PADDED, padded);
     }
 
     /// `line` could not be executed beyond `step`, which lies in its chain. True if it is to be
@@ -278,7 +306,7 @@ impl Tree {
         if again {
             self.lines.cut(line, step);
         } else {
-            self.lines.get_mut(line).set(EXECUTED, true);
+            self.lines.mark(line, EXECUTED, true);
         }
         again
     }
@@ -293,7 +321,7 @@ impl Tree {
             if !line.is(EXECUTED) || live || line.is(DRAINED) || line.is(AWAY) {
                 return;
             }
-            self.lines.get_mut(id).set(DRAINED, true);
+            self.lines.mark(id, DRAINED, true);
             if id == ROOT {
                 return;
             }
@@ -322,17 +350,26 @@ impl Tree {
             if last == NO_LINE || self.start(last) < self.free(id) {
                 return;
             }
+            // What branches off there, to the line behind.
             let start = self.start(last);
-            if self.children_at(id, start).any(|child| !self.is_drained(child)) {
-                return;
-            }
             let mut next = last;
-            while next != NO_LINE && self.start(next) == start {
-                let gone = next;
-                next = self.lines.get(gone).next;
-                self.forget(gone);
+            while next != NO_LINE {
+                let line = self.lines.get(next);
+                if line.start() != start {
+                    break;
+                }
+                if !line.is(DRAINED) {
+                    return;
+                }
+                next = line.next;
             }
-            self.lines.get_mut(id).child = next;
+            let mut gone = last;
+            while gone != next {
+                let line = gone;
+                gone = self.lines.get(line).next;
+                self.forget(line);
+            }
+            self.lines.set_child(id, next);
         }
     }
 

@@ -40,7 +40,9 @@
 
 use super::dependence::{blocks, dependent};
 use super::history::History;
+use super::lines::NO_LINE;
 use super::options::Options;
+use super::points::Points;
 use super::quick::{branch_at_once, covered_at_once};
 use super::races::Reversal;
 use super::sequence::precedes;
@@ -125,9 +127,14 @@ pub(super) struct Inserter {
 }
 
 /// Where an insertion is.
+#[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) line: LineId,
     pub(super) step: StepIndex,
+    /// What branches off here, the first one that was made; the others follow it.
+    pub(super) branch: LineId,
+    /// Whether this is in the chain of `line`.
+    pub(super) in_chain: bool,
     /// What `line` does here, unless it ends here.
     pub(super) own: Option<Edge>,
     /// The choice being reversed, while it is still ahead and so is the operation that reverses it:
@@ -145,12 +152,20 @@ impl Place {
         Place {
             line: ROOT,
             step: 0,
+            branch: NO_LINE,
+            in_chain: false,
             own: None,
             reversed: None,
             preemptions: 0,
             running: None,
             goes_on: false,
         }
+    }
+
+    /// Looks at what is here.
+    pub(super) fn look(&mut self, tree: &Tree) {
+        self.branch = tree.children_at(self.line, self.step).next().unwrap_or(NO_LINE);
+        self.in_chain = self.step < tree.free(self.line);
     }
 }
 
@@ -160,11 +175,16 @@ impl Inserter {
         &mut self,
         tree: &mut Tree,
         source: Source<'_>,
+        points: &Points,
         reversal: &Reversal,
         preemptions: u32,
     ) -> Insertion {
-        let place = enter(tree, source, reversal.at, preemptions);
+        if !source.affords(reversal) {
+            return Insertion::Covered;
+        }
+        let place = enter(tree, source, points, reversal.at, preemptions);
         if covered_at_once(tree, source, reversal, &place) {
+            debug_assert!(self.is_covered(tree, source, points, reversal));
             return Insertion::Settled;
         }
         let (line, leads_out) = (place.line, tree.is_closed && tree.is_outside(place.line, place.step));
@@ -177,9 +197,28 @@ impl Inserter {
         }
         let accesses = self.foresee(source, reversal);
         let reversal = Reversal { accesses, ..*reversal };
-        match self.insert(tree, source, &reversal, place) {
-            Insertion::Outside(_) => Insertion::Outside(self.name(source, &reversal, line)),
-            decided => decided,
+        match self.find_place(tree, source, &reversal, place) {
+            None => Insertion::Covered,
+            Some(place) if tree.is_closed && tree.is_outside(place.line, place.step) => {
+                Insertion::Outside(self.name(source, &reversal, line))
+            }
+            Some(place) => Insertion::New(self.branch(tree, source, &reversal, &place)),
+        }
+    }
+
+    /// Whether what a reversal leads to is covered, for checks. Budgets are not looked at.
+    pub(super) fn is_covered(
+        &mut self,
+        tree: &Tree,
+        source: Source<'_>,
+        points: &Points,
+        reversal: &Reversal,
+    ) -> bool {
+        let place = enter(tree, source, points, reversal.at, 0);
+        self.prepare(source, reversal.at);
+        reversal.choice.alt.budget().is_some() || !self.collect(source, reversal) || {
+            let reversal = Reversal { accesses: self.foresee(source, reversal), ..*reversal };
+            self.find_place(tree, source, &reversal, place).is_none()
         }
     }
 
@@ -227,49 +266,44 @@ impl Inserter {
         self.collect(source, reversal) && self.fit_budget(source, reversal)
     }
 
-    fn insert(
+    /// Where w is to become a branch, unless it is covered.
+    fn find_place(
         &mut self,
-        tree: &mut Tree,
+        tree: &Tree,
         source: Source<'_>,
         reversal: &Reversal,
         mut place: Place,
-    ) -> Insertion {
+    ) -> Option<Place> {
         loop {
-            let in_chain = place.step < tree.free(place.line);
-            if in_chain {
+            if place.in_chain {
                 let mut sleepers = tree.sleepers_at(place.line, place.step);
                 if sleepers.any(|edge| self.covers(source, reversal, &place, &edge)) {
-                    return Insertion::Covered;
+                    return None;
                 }
             }
             if let Some(own) = place.own
                 && self.covers(source, reversal, &place, &own)
             {
-                if !in_chain {
-                    return Insertion::Covered;
+                if !place.in_chain {
+                    return None;
                 }
                 let free = tree.free(place.line);
                 if !self.descend(source, reversal, &own, &mut place, free) {
-                    return Insertion::Covered;
+                    return None;
                 }
-                place.own = Some(tree.chained(place.line, place.step));
-                continue;
-            }
-            let taken = tree
-                .children_at(place.line, place.step)
-                .find(|&child| self.covers(source, reversal, &place, &tree.chained(child, place.step)));
-            let Some(child) = taken else {
-                if tree.is_closed && tree.is_outside(place.line, place.step) {
-                    return Insertion::Outside(0);
+            } else {
+                let mut edges = tree.alternatives(place.branch, place.step);
+                let taken = edges.find(|(_, edge)| self.covers(source, reversal, &place, edge));
+                let Some((child, edge)) = taken else {
+                    return Some(place);
+                };
+                if !self.descend(source, reversal, &edge, &mut place, tree.free(child)) {
+                    return None;
                 }
-                return Insertion::New(self.branch(tree, source, reversal, &place));
-            };
-            let edge = tree.chained(child, place.step);
-            if !self.descend(source, reversal, &edge, &mut place, tree.free(child)) {
-                return Insertion::Covered;
+                place.line = child;
             }
-            place.line = child;
-            place.own = Some(tree.chained(child, place.step));
+            place.own = Some(tree.chained(place.line, place.step));
+            place.look(tree);
         }
     }
 
@@ -393,24 +427,14 @@ impl Inserter {
     ) -> Branch {
         self.chain.clear();
         self.sleepers.clear();
-        let in_chain = place.step < tree.free(place.line);
-        let asleep = tree.sleepers_at(place.line, place.step).filter(|_| in_chain);
-        let children = tree.children_at(place.line, place.step);
-        let siblings = children.map(|child| tree.chained(child, place.step));
+        let asleep = tree.sleepers_at(place.line, place.step).filter(|_| place.in_chain);
+        let siblings = tree.alternatives(place.branch, place.step).map(|(_, edge)| edge);
         let covers = |edge: &Edge| !edge.optional() && !source.may_stop(edge);
         let base = asleep.chain(place.own).chain(siblings).filter(covers);
         self.sleepers.extend(base.map(|edge| Sleeper { edge, until: StepIndex::MAX }));
 
         self.find_needed(source, reversal);
-        let mut here = Place {
-            line: place.line,
-            step: place.step,
-            own: None,
-            reversed: None,
-            preemptions: place.preemptions,
-            running: place.running,
-            goes_on: place.goes_on,
-        };
+        let mut here = Place { own: None, reversed: None, ..*place };
         // The reversed operation and what must precede it; then others while somebody sleeps.
         let mut required = 0;
         for adds_needed in [true, false] {
@@ -501,21 +525,21 @@ fn thread_of(source: Source<'_>, reversal: &Reversal, step: StepIndex) -> Thread
 }
 
 /// The point of the tree before step `at` of the executed line.
-fn enter(tree: &Tree, source: Source<'_>, at: StepIndex, preemptions: u32) -> Place {
-    let depth = source.path[1..].partition_point(|&line| tree.start(line) < at);
-    let line = source.path[depth];
-    let leaves = source.path.get(depth + 1).filter(|&&next| tree.start(next) == at);
+fn enter(tree: &Tree, source: Source<'_>, points: &Points, at: StepIndex, preemptions: u32) -> Place {
+    let point = points.at(at);
     let event = source.trace.events.get(at as usize);
-    let own = match leaves {
-        Some(_) if at < tree.free(line) => Some(tree.chained(line, at)),
-        Some(&next) => tree.own(next),
-        None => event.map(Edge::of),
+    let own = match point.leaves {
+        NO_LINE => event.map(Edge::of),
+        _ if point.in_chain => Some(tree.chained(point.line, at)),
+        next => tree.own(next),
     };
     let previous = at.checked_sub(1).map(|before| source.trace.events[before as usize].thread);
     let goes_on = event.is_some_and(|event| Some(event.thread) == previous || event.previous_enabled);
     Place {
-        line,
+        line: point.line,
         step: at,
+        branch: point.branch,
+        in_chain: point.in_chain,
         own,
         reversed: event.map(Event::choice),
         preemptions,

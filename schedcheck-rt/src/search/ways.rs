@@ -184,10 +184,22 @@ pub(super) struct Ways {
 }
 
 impl Ways {
+    #[inline]
     pub(super) fn get(&self, way: WayId) -> Kept<'_> {
         Kept::read(self.row(way))
     }
 
+    /// The first step at which a way is free.
+    #[inline]
+    pub(super) fn free(&self, way: WayId) -> u32 {
+        let start = (way as usize).checked_sub(1).map_or(0, |before| self.ends[before]) as usize;
+        match self.bytes[start..].first_chunk() {
+            Some(&[own, preemptions, free]) if own | preemptions | free < 0x80 => u32::from(free),
+            _ => self.get(way).free,
+        }
+    }
+
+    #[inline]
     fn row(&self, way: WayId) -> &[u8] {
         let at = way as usize;
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -333,6 +345,7 @@ mod tests {
         for (&number, &id) in all.iter().zip(&numbers) {
             assert_eq!(ways.number_of(&way(number)), id);
             assert_eq!(ways.get(id).to_way(), way(number));
+            assert_eq!(ways.free(id), way(number).free);
         }
         assert_eq!((ways.get(0).own, ways.get(7).sleepers().collect::<Vec<_>>()), (NO_EDGE, vec![(7, 3)]));
         assert!(ways.bytes() < 40 * ways.len(), "{} bytes for {}", ways.bytes(), ways.len());
