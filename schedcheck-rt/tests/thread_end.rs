@@ -13,8 +13,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use support::exhaust::exhaust;
-use support::explore::{agree_with_all, by, explore, report};
-use support::promised;
+use support::explore::{agree_with_all, by, explore};
+use support::{promised, report};
 
 /// Counts its drops.
 struct Noisy(Arc<AtomicUsize>);
