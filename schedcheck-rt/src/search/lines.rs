@@ -359,8 +359,10 @@ impl Lines {
 
     /// Lets go of all that was kept.
     pub(super) fn forget_kept(&mut self) {
-        self.kept = FxHashMap::default();
-        self.kept_count = 0;
+        if !self.kept.is_empty() {
+            self.kept = FxHashMap::default();
+            self.kept_count = 0;
+        }
     }
 
     /// Drops ways that no line uses, if there may be many. Numbers of ways change.

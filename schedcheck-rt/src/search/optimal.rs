@@ -469,6 +469,7 @@ fn shared_steps(tree: &Tree, last: &[LineId], next: &[LineId], common: usize) ->
 }
 
 /// The first of `expected` that was not executed.
+#[inline]
 fn first_difference(expected: &[Event], events: &[Event]) -> Option<StepIndex> {
     let same = |(expected, event): (&Event, &Event)| {
         expected.choice() == event.choice()

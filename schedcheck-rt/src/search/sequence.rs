@@ -218,6 +218,7 @@ impl Source<'_> {
     }
 
     /// Whether the budget is not used up where a reversal begins, whatever w is.
+    #[inline]
     pub(super) fn affords(&self, reversal: &Reversal) -> bool {
         let kind = reversal.choice.alt.budget();
         kind.is_none_or(|kind| spent(*self, kind, reversal.at) < self.limit(kind))
