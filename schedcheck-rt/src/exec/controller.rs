@@ -5,6 +5,7 @@
 //! thread executes its announced operation ([`World::execute`]) and whatever invisible code follows,
 //! up to its next announcement.
 
+use super::Performed;
 use super::addresses::AddressTable;
 use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
@@ -16,6 +17,7 @@ use super::outcome::{Divergence, Outcome, PanicReport, expected_turn};
 use super::outside::Met;
 use super::places::PlaceTable;
 use super::places::sites::SiteTable;
+use super::run::TestResult;
 use super::script::{Script, without_waking};
 use super::spin::{self, Spin};
 use super::stacks::StackPool;
@@ -23,12 +25,13 @@ use super::switch::{Backend, Exit};
 use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use super::view::Needed;
-use crate::model::{Applied, Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
+use crate::model::{Kind, Moment, ObjectKind, Objects, Op, Ready, Site};
 use crate::races::Detector;
 use crate::search::step::{
     Access, Alt, BudgetKind, BudgetKinds, Choice, Decision, Delta, Event, Guide, Mode, NO_STEP, ObjectId,
     Pending, ReadsWhen, StepIndex, ThreadId, Trace,
 };
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// Position of a thread in the current execution, by order of creation.
@@ -60,6 +63,8 @@ pub(crate) struct StepNote {
     pub(crate) site: Site,
     /// The virtual time of its thread after it.
     pub(crate) time: u64,
+    /// The state of its object after it, as a number, if it can be a step of a loop that waits.
+    pub(crate) after: u64,
 }
 
 /// One execution and what persists between executions.
@@ -82,6 +87,10 @@ pub(crate) struct World {
     /// Raised with every execution; objects that carry their number compare it with theirs.
     pub(crate) generation: u32,
     pub(crate) names: ThreadNames,
+    /// The life and the token of each thread that has a number, once it was met.
+    thread_objects: Vec<(ObjectId, ObjectId)>,
+    /// What the test body has returned: `None` within if it panicked.
+    pub(super) returned: Option<Option<TestResult>>,
     pub(crate) stacks: StackPool,
     /// Memories of ended threads, to be used again.
     #[expect(clippy::vec_box, reason = "they are large and move between threads and this list")]
@@ -99,6 +108,8 @@ pub(crate) struct World {
     pub(super) next_delta: usize,
     /// Before this step nothing but default behaviour is asked for.
     pub(super) next_special: StepIndex,
+    /// Before this one nothing but that and what is planned.
+    pub(super) unplanned_until: StepIndex,
     /// Whether to find out which of them default behaviour would not have made by itself, and those.
     pub(crate) keep_needed: bool,
     pub(crate) needed: Vec<Needed>,
@@ -143,6 +154,8 @@ pub(crate) struct World {
     /// The one that ended this execution.
     pub(crate) race: Option<FoundRace>,
     pub(crate) race_memory: RaceMemory,
+    /// Where the memory operation is whose turn has come, and how large it is.
+    pub(super) touched: (usize, usize),
     /// A facade uses memory for itself.
     pub(crate) unwatched: bool,
     /// What executions met that is not under control.
@@ -165,6 +178,8 @@ impl World {
             addresses: AddressTable::new(),
             generation: 1,
             names: ThreadNames::new(),
+            thread_objects: Vec::new(),
+            returned: None,
             stacks: StackPool::default(),
             spare_spins: Vec::new(),
             trace: Trace::default(),
@@ -177,6 +192,7 @@ impl World {
             deltas: Vec::new(),
             next_delta: 0,
             next_special: 0,
+            unplanned_until: 0,
             keep_needed: false,
             needed: Vec::new(),
             prefix: 0,
@@ -202,6 +218,7 @@ impl World {
             races: None,
             race: None,
             race_memory: RaceMemory::default(),
+            touched: (0, 0),
             unwatched: false,
             met: Met::default(),
             in_user: false,
@@ -222,6 +239,7 @@ impl World {
         self.notes.clear();
         self.panics.clear();
         self.outcome = None;
+        self.returned = None;
         self.needed.clear();
         self.deltas.clear();
         self.deltas.extend_from_slice(deltas);
@@ -248,17 +266,16 @@ impl World {
     }
 
     /// Adds a thread that will run `body`. The first one is the body of the test.
-    pub(crate) fn add_thread(&mut self, name: Option<String>, body: Body, site: Site) -> Slot {
-        let id = if self.threads.is_empty() {
-            self.names.number(ThreadId(0), 0)
-        } else {
-            let parent = &mut self.threads[self.current];
-            parent.children += 1;
-            self.names.number(parent.id, parent.children)
+    pub(crate) fn add_thread(&mut self, name: Option<Cow<'static, str>>, body: Body, site: Site) -> Slot {
+        let slot = self.threads.len();
+        let id = match self.threads.get_mut(self.current) {
+            None => self.names.number_in(slot, ThreadId(0), 0),
+            Some(parent) => {
+                parent.children += 1;
+                self.names.number_in(slot, parent.id, parent.children)
+            }
         };
-        // Threads have no address; their number stands for one.
-        let life = self.object_at(usize::from(id.0), ObjectKind::Thread);
-        let token = self.object_at(usize::from(id.0), ObjectKind::Token);
+        let (life, token) = self.objects_of(id);
         let op = Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) };
         let place = self.place_of_start(&op);
         self.threads.push(Thread {
@@ -289,9 +306,30 @@ impl World {
             spin: self.spare_spins.pop().unwrap_or_else(|| Box::new(Spin::new())),
             unheard_panic: false,
         });
-        self.threads.len() - 1
+        slot
     }
 
+    /// The life and the token of a new thread. Threads have no address; their number stands for one.
+    fn objects_of(&mut self, id: ThreadId) -> (ObjectId, ObjectId) {
+        let number = usize::from(id.0);
+        if self.places.is_none()
+            && let Some(&(life, token)) = self.thread_objects.get(number)
+            && life != ObjectId::NONE
+        {
+            self.objects.renew(life, ObjectKind::Thread);
+            self.objects.renew(token, ObjectKind::Token);
+            return (life, token);
+        }
+        let life = self.object_at(number, ObjectKind::Thread);
+        let token = self.object_at(number, ObjectKind::Token);
+        if self.thread_objects.len() <= number {
+            self.thread_objects.resize(number + 1, (ObjectId::NONE, ObjectId::NONE));
+        }
+        self.thread_objects[number] = (life, token);
+        (life, token)
+    }
+
+    #[inline]
     fn ready(&self, slot: Slot) -> Ready {
         let thread = &self.threads[slot];
         if thread.ended || (self.gated > 0 && self.is_gated(slot)) || self.sleeps_on(thread) {
@@ -318,14 +356,15 @@ impl World {
 
     /// The running thread is about to do `op`.
     #[inline]
-    pub(crate) fn announce(&mut self, op: Op) -> Turn {
+    pub(crate) fn announce(&mut self, op: &Op) -> Turn {
         if self.places.is_some() {
-            self.note_place(&op);
+            self.note_place(op);
         }
-        self.threads[self.current].op = op;
         let me = self.current;
+        let thread = &mut self.threads[me];
+        thread.op = *op;
         if !matches!(op.kind, Kind::Yield | Kind::Sleep)
-            && self.objects.ready(self.threads[me].id, &op).enabled
+            && self.objects.ready(thread.id, op).enabled
             && self.goes_on()
         {
             self.go_on();
@@ -540,80 +579,83 @@ impl World {
     }
 
     /// Executes the announced operation of the thread whose turn it is.
-    #[inline]
-    pub(crate) fn execute(&mut self) -> Applied {
+    pub(crate) fn execute(&mut self) -> Performed {
+        if self.unplanned_until == 0 { self.execute_closely() } else { self.execute_as::<false>() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn execute_closely(&mut self) -> Performed {
+        self.execute_as::<true>()
+    }
+
+    /// The same. `CLOSELY`: threads wait behind gates or for twins, or somebody watches every step.
+    #[inline(always)]
+    pub(super) fn execute_as<const CLOSELY: bool>(&mut self) -> Performed {
         let step = self.trace.events.len() as StepIndex;
         let thread = &self.threads[self.current];
         let (id, op, place) = (thread.id, thread.op, thread.place);
-        if self.backend == Backend::OsThreads {
+        if CLOSELY && self.backend == Backend::OsThreads {
             super::schedcheck_step(step, self.current as u32);
         }
         // Who may run again in a scenario goes through its gate with what it does then.
-        let opened = if op.kind == Kind::Resume { NO_STEP } else { self.pass_gate() };
+        let opened = if CLOSELY && op.kind != Kind::Resume { self.pass_gate() } else { NO_STEP };
         let moment = Moment { thread: id, step, alt: self.alt };
         let mut applied = self.objects.apply(moment, &op);
         if opened != NO_STEP {
             applied = applied.after_gate(opened);
             self.objects.note_wait(id, ObjectId::NONE);
         }
-        if self.twins {
+        if CLOSELY && self.twins {
             applied = self.note_first(op.kind, step, applied);
         }
         if self.is_directed(self.current) {
             applied.costly_alts = without_waking(applied.costly_alts);
         }
-        if let Some(races) = &mut self.races {
-            races.step(self.current, moment, &op, &applied);
+        if self.races.is_some() {
+            self.order_step(moment, &op, &applied);
         }
-        // Field by field in its place: built on the stack and copied from there, it would stall on
-        // its own small stores.
-        self.trace.events.push(Event::of(id));
-        let event = &mut self.trace.events[step as usize];
-        event.alt = self.alt;
-        event.free_alts = applied.free_alts;
-        event.costly_alts = applied.costly_alts;
-        event.previous_enabled = self.previous_enabled;
-        event.forced = self.forced;
-        event.yields = matches!(op.kind, Kind::Yield | Kind::Sleep);
-        event.accesses = applied.accesses;
-        event.enabler = applied.enabler;
-        event.before = applied.before;
-        event.reads_when = applied.reads_when;
-        event.full_mode = applied.full_mode;
-        event.site = place;
-        let known = spin::is_known(op.kind, event);
-        self.advance_time(&op, applied.enabler);
-        let after = if op.object == ObjectId::NONE { 0 } else { self.objects.summary(op.object) };
+        let known = spin::is_known(op.kind, moment.alt, applied.accesses);
+        self.trace.events.push(Event {
+            thread: id,
+            alt: moment.alt,
+            free_alts: applied.free_alts,
+            costly_alts: applied.costly_alts,
+            previous_enabled: self.previous_enabled,
+            forced: self.forced,
+            yields: matches!(op.kind, Kind::Yield | Kind::Sleep),
+            accesses: applied.accesses,
+            enabler: applied.enabler,
+            before: applied.before,
+            reads_when: applied.reads_when,
+            full_mode: applied.full_mode,
+            site: place,
+        });
+        let after = if known && op.object != ObjectId::NONE { self.objects.summary(op.object) } else { 0 };
+        // Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
+        // and up to that of the step that enabled it, so equivalent schedules read the same times.
+        let enabled_at = self.notes.get(applied.enabler as usize).map_or(0, |note| note.time);
         let thread = &mut self.threads[self.current];
-        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
-        thread.spin.remember(&note, step, (applied.before, after), known);
+        let time = thread.time.max(enabled_at);
+        thread.time = if moment.alt == Alt::TIMEOUT { time.max(op.deadline) } else { time };
+        thread.spin.remember(op.kind, op.site, step, known);
+        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time, after };
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
         }
         // Whether a CAS changes something will be known when it was done.
-        if !matches!(op.kind, Kind::CompareExchange | Kind::CompareExchangeWeak) {
+        if CLOSELY && !matches!(op.kind, Kind::CompareExchange | Kind::CompareExchangeWeak) {
             self.announce_change(step);
         }
         if let Some(misuse) = self.objects.misuse() {
             super::misuse::end(self, misuse);
         }
-        if let Some(guide) = self.guide {
+        if CLOSELY && let Some(guide) = self.guide {
             // SAFETY: as in `ask`.
             unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };
         }
-        applied
-    }
-
-    /// Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
-    /// and up to that of the step that enabled it, so equivalent schedules read the same times.
-    fn advance_time(&mut self, op: &Op, enabler: StepIndex) {
-        let enabled_at = self.notes.get(enabler as usize).map_or(0, |note| note.time);
-        let thread = &mut self.threads[self.current];
-        thread.time = thread.time.max(enabled_at);
-        if self.alt == Alt::TIMEOUT {
-            thread.time = thread.time.max(op.deadline);
-        }
+        Performed { result: applied.result }
     }
 
     /// The virtual time of the running thread.
@@ -637,7 +679,9 @@ impl World {
         }
         let object = event.accesses[0].object;
         self.objects.set_value(object, after.unwrap_or(before));
-        self.threads[self.current].spin.found(before, after.unwrap_or(before));
+        if let Some(note) = self.notes.last_mut() {
+            note.after = after.unwrap_or(before);
+        }
     }
 
     /// The operation just executed was a CAS that wanted `expected` and found `before`.
@@ -681,6 +725,7 @@ impl World {
     }
 
     /// The memory cell of `size` bytes at `address`.
+    #[inline(never)]
     pub(crate) fn memory_at(&mut self, (address, size): (usize, usize)) -> ObjectId {
         let object = self.object_at(address, ObjectKind::Memory);
         self.addresses.set_size(address, size);

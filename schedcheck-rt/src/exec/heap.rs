@@ -26,6 +26,8 @@ const HEADER: usize = 16;
 /// Blocks of up to this many bytes have a class for every multiple of 16.
 const SMALL: usize = 1024;
 const CLASSES: usize = SMALL / 16 + 1 + 48;
+/// No class.
+const NOTHING: [u64; CLASSES.div_ceil(64)] = [0; CLASSES.div_ceil(64)];
 
 /// Where the heaps of executions are.
 pub(crate) const LAYOUT: HeapLayout = HeapLayout { start: BASE, region: REGION, regions: REGIONS };
@@ -51,6 +53,8 @@ struct Region {
     generation: u32,
     /// First byte never used in this execution, from the region's start.
     fresh: usize,
+    /// The classes of which blocks were freed in this execution, one bit each. What is kept of others is out of date.
+    known: [u64; CLASSES.div_ceil(64)],
     /// First of the freed blocks of each class, 0 for none; each holds the address of the next.
     free: [usize; CLASSES],
     /// The order of reuse, if freed blocks have to wait.
@@ -84,6 +88,27 @@ struct Block {
     had_a_life: bool,
 }
 
+impl Region {
+    /// Whether blocks of this class were freed in this execution.
+    #[inline]
+    fn knows(&self, class: usize) -> bool {
+        self.known[class / 64] & 1 << (class % 64) != 0
+    }
+
+    /// One of them is being freed.
+    #[inline]
+    fn know(&mut self, class: usize) {
+        if self.knows(class) {
+            return;
+        }
+        self.known[class / 64] |= 1 << (class % 64);
+        self.free[class] = 0;
+        if let Some(line) = &mut self.line {
+            line.length[class] = 0;
+        }
+    }
+}
+
 impl Heap {
     pub(crate) fn new() -> Heap {
         Heap { regions: Vec::new(), generation: 1, unavailable: false, delays_reuse: false }
@@ -99,12 +124,30 @@ impl Heap {
         self.generation += 1;
     }
 
+    /// The memory of a thread in this execution.
+    #[inline]
     fn region(&mut self, thread: usize) -> Option<&mut Region> {
+        let generation = self.generation;
+        if self.regions.get(thread).is_some_and(|region| region.generation == generation) {
+            return self.regions.get_mut(thread);
+        }
+        self.renew_region(thread)
+    }
+
+    /// The same, when it is first used.
+    #[inline(never)]
+    fn renew_region(&mut self, thread: usize) -> Option<&mut Region> {
         if self.regions.len() <= thread {
-            let empty = Region { mapped: false, generation: 0, fresh: 0, free: [0; CLASSES], line: None };
+            let empty = Region {
+                mapped: false,
+                generation: 0,
+                fresh: 0,
+                known: NOTHING,
+                free: [0; CLASSES],
+                line: None,
+            };
             self.regions.resize(thread + 1, empty);
         }
-        let delays = self.delays_reuse;
         let region = &mut self.regions[thread];
         if !region.mapped {
             if !map(BASE + thread * REGION) {
@@ -113,15 +156,13 @@ impl Heap {
             }
             region.mapped = true;
         }
-        if region.generation != self.generation {
-            region.generation = self.generation;
-            // Threads start at different cache sets.
-            region.fresh = 64 * (thread % 64);
-            region.free = [0; CLASSES];
-            if delays {
-                let new = || Box::new(Line { last: [0; CLASSES], length: [0; CLASSES] });
-                region.line.get_or_insert_with(new).length = [0; CLASSES];
-            }
+        region.generation = self.generation;
+        // Threads start at different cache sets.
+        region.fresh = 64 * (thread % 64);
+        region.known = NOTHING;
+        if self.delays_reuse {
+            let new = || Box::new(Line { last: [0; CLASSES], length: [0; CLASSES] });
+            region.line.get_or_insert_with(new);
         }
         Some(region)
     }
@@ -133,17 +174,20 @@ impl Heap {
         let class = class_of(size);
         let base = BASE + thread * REGION;
         let region = self.region(thread)?;
-        let free = region.free[class];
-        let waited = region.line.as_ref().is_none_or(|line| line.length[class] > WAITING);
-        if free != 0 && align <= 16 && waited {
-            // SAFETY: a block of this heap, freed in this execution and not handed out since.
-            region.free[class] = unsafe { (free as *const usize).read() };
-            if let Some(line) = &mut region.line {
-                line.length[class] -= 1;
+        if region.knows(class) && align <= 16 {
+            let free = region.free[class];
+            let waited = region.line.as_ref().is_none_or(|line| line.length[class] > WAITING);
+            if free != 0 && waited {
+                // SAFETY: a block of this heap, freed in this execution and not handed out since.
+                region.free[class] = unsafe { (free as *const usize).read() };
+                if let Some(line) = &mut region.line {
+                    line.length[class] -= 1;
+                }
+                return Some(Block { start: free as *mut u8, had_a_life: true });
             }
-            return Some(Block { start: free as *mut u8, had_a_life: true });
         }
-        let block = (base + region.fresh + HEADER).next_multiple_of(align);
+        // Alignments are powers of two: no division.
+        let block = (base + region.fresh + HEADER + align - 1) & !(align - 1);
         let end = block + size_of_class(class);
         if end > base + REGION {
             return None;
@@ -158,6 +202,7 @@ impl Heap {
 
     /// A static of a process whose statics are not put back may hold a block of an earlier
     /// execution.
+    #[inline]
     fn is_of_this_execution(&self, block: usize) -> bool {
         let owner = (block - BASE) / REGION;
         let region = self.regions.get(owner);
@@ -166,14 +211,13 @@ impl Heap {
         })
     }
 
+    /// Takes a block of this execution back.
     fn free(&mut self, thread: usize, block: usize) {
-        if !self.is_of_this_execution(block) {
-            return;
-        }
         let Some(region) = self.region(thread) else { return };
         // SAFETY: the caller frees a block of this heap: it has a header, and room for an address.
         unsafe {
             let class = (*header_of(block)).class;
+            region.know(class);
             match &mut region.line {
                 None => {
                     (block as *mut usize).write(region.free[class]);
@@ -233,6 +277,7 @@ fn map(start: usize) -> bool {
 }
 
 /// Whether `address` belongs to the heap of executions.
+#[inline]
 pub(crate) fn contains(address: usize) -> bool {
     (BASE..BASE + REGIONS * REGION).contains(&address)
 }
@@ -261,7 +306,11 @@ pub(crate) fn allocate(size: usize, align: usize, caller: usize) -> Option<*mut 
 pub(crate) fn free(block: *mut u8) {
     // After its execution a block is gone with the heap.
     let Some(active) = active() else { return };
-    if active.world().heap.is_of_this_execution(block.addr())
+    let world = active.world();
+    if !world.heap.is_of_this_execution(block.addr()) {
+        return;
+    }
+    if world.races.is_some()
         && let Some(size) = size_of_block(block)
     {
         active.touch(block.addr(), size, Touch::Free, 0);
@@ -282,6 +331,7 @@ pub(crate) fn size_of_block(block: *mut u8) -> Option<usize> {
     Some(unsafe { (*header_of(block.addr())).size })
 }
 
+#[inline]
 fn is_binary_text(address: usize) -> bool {
     let start = (&raw const __executable_start).addr();
     let end = (&raw const etext).addr();

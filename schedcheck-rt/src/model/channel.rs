@@ -123,6 +123,19 @@ impl Channel {
         }
     }
 
+    /// The next execution begins.
+    pub(super) fn renew(&mut self, capacity: u32) {
+        let (mut items, mut takes, mut taken) = (
+            std::mem::take(&mut self.items),
+            std::mem::take(&mut self.takes),
+            std::mem::take(&mut self.taken),
+        );
+        items.clear();
+        takes.clear();
+        taken.clear();
+        *self = Channel { items, takes, taken, ..Channel::new(capacity) };
+    }
+
     /// How many items were ever sent, how many wait, whether somebody is gone.
     pub(super) fn summary(&self) -> u64 {
         let gone = u64::from(self.senders == 0) | u64::from(self.disconnected()) << 1;

@@ -280,10 +280,16 @@ impl ObjectKind {
     }
 
     /// Puts `state`, left by an earlier execution, back to the first one.
+    #[inline]
     fn renew(self, state: &mut State) {
         match (self, state) {
-            // Keeps its memory.
+            (ObjectKind::Memory, State::Memory(value)) => *value = 0,
+            (ObjectKind::Thread, State::Thread(thread)) => *thread = park::Thread::default(),
+            (ObjectKind::Token, State::Token(token)) => *token = park::Token::default(),
+            (ObjectKind::Mutex, State::Mutex(mutex)) => *mutex = mutex::Mutex::default(),
+            // These keep their memory.
             (ObjectKind::Condvar, State::Condvar(condvar)) => condvar.renew(),
+            (ObjectKind::Channel { capacity }, State::Channel(channel)) => channel.renew(capacity),
             (kind, state) => *state = kind.fresh(),
         }
     }
@@ -501,7 +507,12 @@ impl Objects {
     }
 
     /// Whether `op`, pending in `thread`, could run now.
+    #[inline]
     pub fn ready(&self, thread: ThreadId, op: &Op) -> Ready {
+        if op.kind.is_always_ready() { Ready::ALWAYS } else { self.ready_by_state(thread, op) }
+    }
+
+    fn ready_by_state(&self, thread: ThreadId, op: &Op) -> Ready {
         match (op.kind, self.states.get(op.object.0 as usize)) {
             (Kind::Lock, Some(State::Mutex(mutex))) => mutex.ready(),
             (Kind::CondvarWake | Kind::FutexSleep, Some(State::Condvar(condvar))) => {
@@ -529,6 +540,7 @@ impl Objects {
         applied
     }
 
+    #[inline(always)]
     fn change(&mut self, moment: Moment, op: &Op) -> Applied {
         if !self.read_guards.is_empty() {
             self.note_read_guards(moment.thread, op);
