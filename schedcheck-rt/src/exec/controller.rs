@@ -580,6 +580,7 @@ impl World {
 
     /// Executes the announced operation of the thread whose turn it is.
     pub(crate) fn execute(&mut self) -> Performed {
+        debug_assert_eq!(self.unplanned_until == 0, self.is_close(), "it is found anew with every change");
         if self.unplanned_until == 0 { self.execute_closely() } else { self.execute_as::<false>() }
     }
 

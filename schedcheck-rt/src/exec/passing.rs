@@ -15,9 +15,13 @@ impl World {
     /// Finds the next step at which something may be to decide. To be called whenever what it depends on changes.
     pub(super) fn find_next_special(&mut self) {
         let fixed = self.max_steps.min(self.fair_at);
-        let always = self.gated > 0 || self.twins || self.is_watched();
-        self.unplanned_until = if always { 0 } else { fixed };
+        self.unplanned_until = if self.is_close() { 0 } else { fixed };
         self.find_next_planned();
+    }
+
+    /// Whether every step is to be looked at: threads wait behind gates or for twins, or somebody watches.
+    pub(super) fn is_close(&self) -> bool {
+        self.gated > 0 || self.twins || self.is_watched()
     }
 
     /// The same, where nothing has changed but the place in the plan.

@@ -284,7 +284,7 @@ impl ObjectKind {
     fn renew(self, state: &mut State) {
         match (self, state) {
             (ObjectKind::Memory, State::Memory(value)) => *value = 0,
-            (ObjectKind::Thread, State::Thread(thread)) => *thread = park::Thread::default(),
+            (ObjectKind::Thread, State::Thread(thread)) => *thread = life::Life::default(),
             (ObjectKind::Token, State::Token(token)) => *token = park::Token::default(),
             (ObjectKind::Mutex, State::Mutex(mutex)) => *mutex = mutex::Mutex::default(),
             // These keep their memory.
