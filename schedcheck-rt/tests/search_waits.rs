@@ -9,7 +9,7 @@ mod support;
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::sync::mpsc::sync_channel;
-use schedcheck_rt::facade::sync::{Mutex, Once, RwLock};
+use schedcheck_rt::facade::sync::{Mutex, Once, OnceLock, RwLock};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Budget;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -166,4 +166,38 @@ fn a_poison_flag_is_cleared_while_others_lock() {
     agree_with_all("a mutex", mutex, Budget::NONE);
     agree_with_all("a mutex that is tried", tried, Budget::NONE);
     agree_with_all("a reader-writer lock", rwlock, Budget::NONE);
+}
+
+#[test]
+fn a_wait_for_a_value_that_an_initialiser_failed_to_make() {
+    fn body() -> TestResult {
+        let value = OnceLock::new();
+        thread::scope(|scope| {
+            scope.spawn(|| report(value.wait()));
+            let made = catch_unwind(AssertUnwindSafe(|| *value.get_or_init(|| resume_unwind(Box::new(())))));
+            made.unwrap_or(0)
+        });
+        Ok(())
+    }
+    // It was never possible: not before the initialiser failed either.
+    agree_with_all("nobody else", body, Budget::NONE);
+}
+
+#[test]
+fn an_unlock_that_poisons() {
+    fn body() -> TestResult {
+        let (lock, table) = (Mutex::new(()), RwLock::new(()));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let panics = || {
+                    let _held = (lock.lock(), table.write());
+                    resume_unwind(Box::new(()))
+                };
+                catch_unwind(AssertUnwindSafe(panics)).unwrap_or(());
+            });
+            report((lock.is_poisoned(), table.is_poisoned(), lock.is_poisoned()));
+        });
+        Ok(())
+    }
+    agree_with_all("seen from outside", body, Budget::NONE);
 }

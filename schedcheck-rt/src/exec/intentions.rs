@@ -31,7 +31,7 @@ pub(super) fn pending_accesses(objects: &Objects, op: &Op, enabled: bool) -> [Ac
         Kind::Unpark | Kind::CountUp => Mode::Mark,
         Kind::Lock => Mode::Acquire,
         Kind::TryLock => Mode::TryAcquire,
-        Kind::Unlock => Mode::Release,
+        Kind::Unlock => return crate::model::unlocked(op).accesses,
         Kind::ReadLock
         | Kind::ReadLockInLine
         | Kind::TryReadLock
@@ -42,7 +42,7 @@ pub(super) fn pending_accesses(objects: &Objects, op: &Op, enabled: bool) -> [Ac
         | Kind::WriteUnlock
         | Kind::Downgrade => return crate::model::rwlock_accesses(op, enabled),
         Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
-            return crate::model::once_accesses(op);
+            return objects.once_accesses(op, enabled);
         }
         Kind::Finish
         | Kind::End

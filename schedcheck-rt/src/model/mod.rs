@@ -25,7 +25,7 @@ pub(crate) use condvar::TIMED_OUT;
 pub(crate) use life::{FINISHED, LAST};
 pub use misuse::Misuse;
 pub(crate) use mutex::WOULD_BLOCK;
-pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED, pending_accesses as once_accesses};
+pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED};
 pub use op::{Kind, Op, Site};
 pub(crate) use rwlock::{HAS_OFFERS, IN_LINE, NESTED_IN_LINE, pending_accesses as rwlock_accesses};
 
@@ -327,8 +327,8 @@ pub(crate) fn poison_accesses(op: &Op) -> [Access; 2] {
     }
 }
 
-/// The accesses of an unlock, which poisons if its parameter is not zero.
-fn unlocked(op: &Op) -> Applied {
+/// What an unlock does, also one that is pending: it poisons if its parameter is not zero.
+pub(crate) fn unlocked(op: &Op) -> Applied {
     let mut applied = Applied::access(op.object, Mode::Release);
     if op.arg != 0 {
         applied.accesses[1] = Access::new(poison_of(op.object), Mode::Write);
@@ -436,6 +436,14 @@ impl Objects {
         match self.state(op.object) {
             State::Channel(channel) => channel.pending_accesses(op),
             other => unreachable!("{:?} is {other:?}, not a channel", op.object),
+        }
+    }
+
+    /// The accesses of a pending operation on a one-time initialisation.
+    pub(crate) fn once_accesses(&self, op: &Op, enabled: bool) -> [Access; 2] {
+        match self.state(op.object) {
+            State::Once(once) => once.pending_accesses(op, enabled),
+            other => unreachable!("{:?} is {other:?}, not a one-time initialisation", op.object),
         }
     }
 

@@ -12,7 +12,7 @@
 //! An entry that overrides poison takes it away from those who wait: they would have been told of it, and
 //! now wait for another end. So a wait that is told looks at the first object as well, and one that could
 //! have been told *takes* from it ([`Mode::AwaitWrite`]): the search then asks what would have happened,
-//! had it come before the entry.
+//! had it come before the entry. The same holds for one that waits in the end, and for no other one.
 
 use super::{Applied, Kind, Moment, Op, Ready};
 use crate::search::step::{Access, Mode, NO_STEP, ObjectId, StepIndex, ThreadId};
@@ -49,18 +49,6 @@ enum Phase {
 /// The object that stands for "the work is done".
 const fn done(once: ObjectId) -> ObjectId {
     ObjectId(once.0 + 1)
-}
-
-/// The accesses of a pending operation.
-pub(crate) fn pending_accesses(op: &Op) -> [Access; 2] {
-    let once = |mode| Access::new(op.object, mode);
-    let done = |mode| Access::new(done(op.object), mode);
-    match op.kind {
-        Kind::OnceEnter => [once(Mode::Acquire), Access::NONE],
-        Kind::OnceFinish => [once(Mode::Release), done(Mode::Write)],
-        Kind::OnceWait => [done(Mode::Await), Access::NONE],
-        _ => [done(Mode::Read), Access::NONE],
-    }
 }
 
 impl Once {
@@ -104,6 +92,36 @@ impl Once {
         })
     }
 
+    /// The accesses of a wait that can go on now.
+    fn waited(&self, op: &Op) -> [Access; 2] {
+        let mode = match self.phase {
+            _ if op.arg == IGNORE_POISON => Mode::None,
+            Phase::Poisoned => Mode::Read,
+            _ if self.overrode => Mode::AwaitWrite,
+            _ => Mode::None,
+        };
+        let told = if mode == Mode::None { Access::NONE } else { Access::new(op.object, mode) };
+        [Access::new(done(op.object), Mode::Await), told]
+    }
+
+    /// The accesses of a pending operation.
+    pub(super) fn pending_accesses(&self, op: &Op, enabled: bool) -> [Access; 2] {
+        let once = |mode| Access::new(op.object, mode);
+        let done = |mode| Access::new(done(op.object), mode);
+        match op.kind {
+            Kind::OnceEnter => [once(Mode::Acquire), Access::NONE],
+            Kind::OnceFinish => [once(Mode::Release), done(Mode::Write)],
+            Kind::OnceWait if enabled => self.waited(op),
+            // It could have been told of the poison that somebody has taken away.
+            Kind::OnceWait if op.arg != IGNORE_POISON && self.overrode => {
+                [once(Mode::AwaitWrite), Access::NONE]
+            }
+            // What is done stays done: it was never possible.
+            Kind::OnceWait => [Access::NONE; 2],
+            _ => [done(Mode::Read), Access::NONE],
+        }
+    }
+
     pub(super) fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
         let progress = self.progress();
         match op.kind {
@@ -126,10 +144,7 @@ impl Once {
             Kind::OnceLook => Applied::access(done(op.object), Mode::Read).result(progress),
             Kind::OnceWait => {
                 let mut applied = Applied::access(done(op.object), Mode::Await).enabled_by(self.ended);
-                if op.arg != IGNORE_POISON && (progress == POISONED || self.overrode) {
-                    let mode = if progress == POISONED { Mode::Read } else { Mode::AwaitWrite };
-                    applied.accesses[1] = Access::new(op.object, mode);
-                }
+                applied.accesses = self.waited(op);
                 applied.result(progress)
             }
             other => unreachable!("{other:?} is not an operation of a one-time initialisation"),
@@ -176,6 +191,25 @@ mod tests {
         assert!(!once.ready(&op(Kind::OnceWait, IGNORE_POISON)).enabled);
         let forced = once.apply(at(3), &op(Kind::OnceEnter, IGNORE_POISON));
         assert_eq!((forced.result, forced.accesses[0].mode), (POISONED, Mode::Acquire));
+    }
+
+    #[test]
+    fn a_pending_wait_says_what_it_would_do() {
+        let mut once = Once::new(false);
+        let wait = |once: &Once, arg| {
+            let op = op(Kind::OnceWait, arg);
+            once.pending_accesses(&op, once.ready(&op).enabled).map(|access| access.mode)
+        };
+        assert_eq!(wait(&once, 0), [Mode::None; 2], "it was never possible");
+        once.apply(at(0), &op(Kind::OnceEnter, 0));
+        once.apply(at(1), &op(Kind::OnceFinish, POISONED));
+        assert_eq!(wait(&once, 0), [Mode::Await, Mode::Read], "whoever overrides the poison competes");
+        assert_eq!(wait(&once, IGNORE_POISON), [Mode::None; 2]);
+        once.apply(at(2), &op(Kind::OnceEnter, IGNORE_POISON));
+        assert_eq!(wait(&once, 0), [Mode::AwaitWrite, Mode::None], "it could have been told");
+        once.apply(at(3), &op(Kind::OnceFinish, COMPLETE));
+        assert_eq!(wait(&once, 0), [Mode::Await, Mode::AwaitWrite]);
+        assert_eq!(wait(&once, IGNORE_POISON), [Mode::Await, Mode::None]);
     }
 
     #[test]

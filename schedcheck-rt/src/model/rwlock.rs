@@ -260,6 +260,7 @@ pub(crate) fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
         Kind::WriteRequest => Applied::access(queue, Mode::Mark),
         Kind::WriteLock => Applied::access(lock, Mode::Acquire),
         Kind::TryWriteLock => Applied::access(lock, Mode::TryAcquire),
+        Kind::WriteUnlock => super::unlocked(op),
         _ => Applied::access(lock, Mode::Release),
     }
     .accesses

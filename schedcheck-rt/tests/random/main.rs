@@ -3,12 +3,15 @@
 //! The property tests of the search (`search/tests.rs`) draw programs for a toy model. Here the operations, what
 //! they depend on, and who enables whom, are those of the primitives that users call.
 
+mod lives;
+mod notes;
 mod program;
 #[path = "../support/mod.rs"]
 mod support;
 
-use program::{body, choose, describe, notes};
-use schedcheck_rt::exec::{Execution, Test};
+use notes::notes;
+use program::{choose, chosen};
+use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::search::step::{Budget, End, Model, Trace};
 use schedcheck_rt::search::{Options, Reduction, Search};
 use std::collections::BTreeMap;
@@ -18,16 +21,29 @@ use support::{alone, show};
 /// Programs with more schedules than that are not looked at.
 const MOST: u64 = 1_000;
 
+/// A sort of programs, by seeds.
+#[derive(Clone, Copy)]
+struct Programs {
+    body: fn() -> TestResult,
+    describe: fn(u64) -> String,
+}
+
+const WORKING: Programs = Programs { body: program::body, describe: program::describe };
+const ENDING: Programs = Programs { body: lives::body, describe: lives::describe };
+
 /// Every end that a search met, and the fewest preemptions that led there.
 type Ends = BTreeMap<String, u32>;
 
 /// `None` if it takes too many executions.
-fn ends(options: Options) -> Option<Ends> {
-    let mut execution = Execution::new(Test { body, should_panic: None }, 1_000);
+fn ends(programs: Programs, options: Options) -> Option<Ends> {
+    let mut execution = Execution::new(Test { body: programs.body, should_panic: None }, 1_000);
     let (mut search, mut trace, mut ends) = (Search::new(options), Trace::default(), Ends::new());
     while let Some(order) = search.next() {
         execution.run(order.plan, order.guide, &mut trace);
         search.learn(&trace);
+        let told =
+            || format!("{}: {:?}\n{}", (programs.describe)(chosen()), execution.outcome(), show(&trace));
+        assert!(!matches!(trace.end, End::Diverged(_)), "{}", told());
         if trace.end != End::Stopped {
             let preemptions = preemptions(&trace);
             let fewest =
@@ -38,7 +54,6 @@ fn ends(options: Options) -> Option<Ends> {
             return None;
         }
     }
-    assert_eq!(search.stats().diverged, 0, "{}", show(&trace));
     Some(ends)
 }
 
@@ -48,20 +63,24 @@ fn preemptions(trace: &Trace) -> u32 {
 }
 
 /// Says whether the program was small enough to be compared.
-fn compare(seed: u64, budget: u16) -> bool {
+fn compare(programs: Programs, seed: u64, budget: u16) -> bool {
+    let describe = programs.describe;
     let _alone = alone();
     choose(seed);
     let budget = Budget { spurious: budget, timeouts: budget, weak_failures: budget };
-    let Some(truth) = ends(Options { reduction: Reduction::None, ..by("dfs", budget) }) else { return false };
+    let Some(truth) = ends(programs, Options { reduction: Reduction::None, ..by("dfs", budget) }) else {
+        return false;
+    };
+    // It takes no costly alternatives.
+    let classic: &[&str] = if budget == Budget::NONE { &["dfs", "rand:4"] } else { &[] };
     for (reduction, orders) in [
         (Reduction::Optimal, &["dfs", "bfs", "mdpor,pb", "rand:1", "rand:2"][..]),
         (Reduction::Source, &["dfs", "mdpor,pb", "rand:3"]),
-        (Reduction::Classic, &["dfs", "rand:4"]),
+        (Reduction::Classic, classic),
     ] {
-        // The classic one takes no costly alternatives.
-        let orders = if reduction == Reduction::Classic && budget != Budget::NONE { &[] } else { orders };
         for order in orders {
-            let found = ends(Options { reduction, ..by(order, budget) }).expect("a reduction, not more");
+            let found =
+                ends(programs, Options { reduction, ..by(order, budget) }).expect("a reduction, not more");
             let found: Vec<_> = found.keys().collect();
             let told = || format!("program {seed}, {reduction:?} by {order}, {budget:?}: {}", describe(seed));
             assert_eq!(found, truth.keys().collect::<Vec<_>>(), "{}", told());
@@ -69,7 +88,8 @@ fn compare(seed: u64, budget: u16) -> bool {
     }
     // As the command does it: random runs, hunts and the levels of preemptions go along.
     let mixed = Options { seed_runs: 20, seed_after: 3, seed_every: 3, hunts: 8, ..by("mdpor,pb", budget) };
-    let mixed = ends(Options { level_every: 4, level_after: 2, ..mixed }).expect("a reduction, not more");
+    let mixed =
+        ends(programs, Options { level_every: 4, level_after: 2, ..mixed }).expect("a reduction, not more");
     assert_eq!(
         mixed.keys().collect::<Vec<_>>(),
         truth.keys().collect::<Vec<_>>(),
@@ -77,8 +97,8 @@ fn compare(seed: u64, budget: u16) -> bool {
         describe(seed)
     );
     for bound in 0..3 {
-        let found =
-            ends(Options { bound: Some(bound), ..by("mdpor,pb", budget) }).expect("a bound, not more");
+        let found = ends(programs, Options { bound: Some(bound), ..by("mdpor,pb", budget) })
+            .expect("a bound, not more");
         for (end, _) in truth.iter().filter(|(_, fewest)| **fewest <= bound) {
             let told = || format!("program {seed}, bound {bound}, {budget:?}: {}", describe(seed));
             assert!(found.contains_key(end), "{}: {end} in {found:?}", told());
@@ -96,12 +116,24 @@ fn seeds() -> std::ops::Range<u64> {
 
 #[test]
 fn every_end_is_found_without_costly_alternatives() {
-    let compared = seeds().filter(|&seed| compare(seed, 0)).count();
+    let compared = seeds().filter(|&seed| compare(WORKING, seed, 0)).count();
     assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
 }
 
 #[test]
 fn every_end_is_found_with_one_of_each_costly_alternative() {
-    let compared = seeds().filter(|&seed| compare(seed, 1)).count();
+    let compared = seeds().filter(|&seed| compare(WORKING, seed, 1)).count();
+    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+}
+
+#[test]
+fn every_end_of_programs_that_end_badly_is_found() {
+    let compared = seeds().filter(|&seed| compare(ENDING, seed, 0)).count();
+    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+}
+
+#[test]
+fn every_end_of_programs_that_end_badly_is_found_with_one_of_each_costly_alternative() {
+    let compared = seeds().filter(|&seed| compare(ENDING, seed, 1)).count();
     assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
 }

@@ -3,6 +3,7 @@
 //! Every thread notes what each of its operations found, so that two schedules which can be told apart have
 //! different notes, also where they end in a deadlock.
 
+use super::notes::{begin, note};
 use crate::support::Random;
 use schedcheck_rt::exec::{TestResult, outside};
 use schedcheck_rt::facade::hint::spin_loop;
@@ -12,7 +13,6 @@ use schedcheck_rt::facade::sync::mpsc::{
 };
 use schedcheck_rt::facade::sync::{Barrier, Condvar, Mutex, OnceLock, RwLock, RwLockWriteGuard};
 use schedcheck_rt::facade::thread::{self, Thread};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -85,20 +85,15 @@ const THEMES: [&[Op]; 14] = [
 
 /// Which program the body is.
 static SEED: AtomicU64 = AtomicU64::new(0);
-static NOTES: std::sync::Mutex<Vec<Vec<u32>>> = std::sync::Mutex::new(Vec::new());
-
-fn note(thread: usize, found: u32) {
-    outside(|| NOTES.lock().unwrap_or_else(PoisonError::into_inner)[thread].push(found));
-}
 
 /// From now on the body is the program of this seed.
 pub(crate) fn choose(seed: u64) {
     SEED.store(seed, Ordering::Relaxed);
 }
 
-/// What the threads of the last execution have noted.
-pub(crate) fn notes() -> String {
-    format!("{:?}", NOTES.lock().unwrap_or_else(PoisonError::into_inner))
+/// The seed of the program that the body is.
+pub(crate) fn chosen() -> u64 {
+    SEED.load(Ordering::Relaxed)
 }
 
 /// What each thread does, the main thread first.
@@ -106,9 +101,15 @@ pub(crate) fn describe(seed: u64) -> String {
     format!("{:?}", operations(seed))
 }
 
-fn operations(seed: u64) -> Vec<Vec<Op>> {
+/// What decides about the program with this number.
+pub(crate) fn decisions(seed: u64) -> Random {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5EED);
     random.below(2);
+    random
+}
+
+fn operations(seed: u64) -> Vec<Vec<Op>> {
+    let mut random = decisions(seed);
     let themes = [THEMES[random.below(THEMES.len())], THEMES[random.below(THEMES.len())]];
     let (threads, longest) = [(2, 2), (2, 2), (2, 3), (3, 1)][random.below(4)];
     (0..threads)
@@ -148,8 +149,8 @@ struct Own {
 /// The program of the chosen seed.
 pub(crate) fn body() -> TestResult {
     let (operations, capacity) = outside(|| {
-        *NOTES.lock().unwrap_or_else(PoisonError::into_inner) = vec![Vec::new(); 3];
-        let seed = SEED.load(Ordering::Relaxed);
+        begin();
+        let seed = chosen();
         (operations(seed), (seed % 3) as usize)
     });
     let shared = Shared {
