@@ -32,6 +32,7 @@ pub(crate) mod script;
 pub(crate) mod signal_stack;
 mod spin;
 mod stacks;
+mod stepping;
 mod support;
 mod switch;
 mod thread_locals;
