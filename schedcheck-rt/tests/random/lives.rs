@@ -187,11 +187,13 @@ struct Own {
 
 /// The program of the chosen seed.
 pub(crate) fn body() -> TestResult {
-    let (operations, places) = outside(|| {
+    let (operations, places, counted) = outside(|| {
         begin();
         let seed = chosen();
-        (operations(seed), (seed % 3) as usize)
+        (operations(seed), (seed % 3) as usize, seed.is_multiple_of(2))
     });
+    // All threads, or only the main thread.
+    let holders = if counted { operations.len() } else { 1 };
     let (sender, receiver) = sync_channel(places);
     let shared = Arc::new(Shared {
         lock: Mutex::new(0),
@@ -204,11 +206,14 @@ pub(crate) fn body() -> TestResult {
         token: Condvar::new(),
         barrier: Barrier::new(2),
         receiver: Mutex::new(Some(receiver)),
-        references: Counted(AtomicU64::new(operations.len() as u64)),
+        references: Counted(AtomicU64::new(holders as u64)),
     });
     thread::scope(|scope| {
         for (thread, list) in operations.iter().enumerate().skip(1) {
-            let (shared, mut own) = (&shared, Own { thread, sender: Some(sender.clone()), references: 1 });
+            let (shared, mut own) = (
+                &shared,
+                Own { thread, sender: Some(sender.clone()), references: (thread < holders).into() },
+            );
             scope.spawn(move || list.iter().for_each(|&op| shared.clone().perform(&mut own, op)));
         }
         let mut own = Own { thread: 0, sender: Some(sender), references: 1 };
