@@ -1,0 +1,126 @@
+//! Executing the operation whose turn has come: the model applies it, and the trace gets a step.
+
+use super::Performed;
+use super::controller::{StepNote, World};
+use super::script::without_waking;
+use super::spin;
+use super::switch::Backend;
+use crate::model::{Kind, Moment};
+use crate::search::step::{Alt, BudgetKinds, Event, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex};
+
+impl World {
+    /// Executes the announced operation of the thread whose turn it is.
+    pub(crate) fn execute(&mut self) -> Performed {
+        if self.unplanned_until == 0 { self.execute_closely() } else { self.execute_as::<false>() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn execute_closely(&mut self) -> Performed {
+        self.execute_as::<true>()
+    }
+
+    /// The same. `CLOSELY`: threads wait behind gates or for twins, or somebody watches every step.
+    #[inline(always)]
+    pub(super) fn execute_as<const CLOSELY: bool>(&mut self) -> Performed {
+        let step = self.trace.events.len() as StepIndex;
+        let thread = &self.threads[self.current];
+        let (id, op, place) = (thread.id, thread.op, thread.place);
+        if CLOSELY && self.backend == Backend::OsThreads {
+            super::schedcheck_step(step, self.current as u32);
+        }
+        // Who may run again in a scenario goes through its gate with what it does then.
+        let opened = if CLOSELY && op.kind != Kind::Resume { self.pass_gate() } else { NO_STEP };
+        let moment = Moment { thread: id, step, alt: self.alt };
+        let mut applied = self.objects.apply(moment, &op);
+        if opened != NO_STEP {
+            applied = applied.after_gate(opened);
+        }
+        if CLOSELY && self.twins {
+            applied = self.note_first(op.kind, step, applied);
+        }
+        if self.is_directed(self.current) {
+            applied.costly_alts = without_waking(applied.costly_alts);
+        }
+        if self.races.is_some() {
+            self.order_step(moment, &op, &applied);
+        }
+        let known = spin::is_known(op.kind, moment.alt, applied.accesses);
+        self.trace.events.push(Event {
+            thread: id,
+            alt: moment.alt,
+            free_alts: applied.free_alts,
+            costly_alts: applied.costly_alts,
+            previous_enabled: self.previous_enabled,
+            forced: self.forced,
+            yields: matches!(op.kind, Kind::Yield | Kind::Sleep),
+            accesses: applied.accesses,
+            enabler: applied.enabler,
+            before: applied.before,
+            reads_when: applied.reads_when,
+            full_mode: applied.full_mode,
+            site: place,
+        });
+        let after = if known && op.object != ObjectId::NONE { self.objects.summary(op.object) } else { 0 };
+        // Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
+        // and up to that of the step that enabled it, so equivalent schedules read the same times.
+        let enabled_at = self.notes.get(applied.enabler as usize).map_or(0, |note| note.time);
+        let thread = &mut self.threads[self.current];
+        let time = thread.time.max(enabled_at);
+        thread.time = if moment.alt == Alt::TIMEOUT { time.max(op.deadline) } else { time };
+        thread.spin.remember(op.kind, op.site, step, known);
+        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time, after };
+        self.notes.push(note);
+        if op.kind == Kind::Sleep && self.threads[0].ended {
+            self.threads[self.current].sleeps_after_end += 1;
+        }
+        // Whether a CAS changes something will be known when it was done.
+        if CLOSELY && !matches!(op.kind, Kind::CompareExchange | Kind::CompareExchangeWeak) {
+            self.announce_change(step);
+        }
+        if let Some(misuse) = self.objects.misuse() {
+            super::misuse::end(self, misuse);
+        }
+        if CLOSELY && let Some(guide) = self.guide {
+            // SAFETY: as in `ask`.
+            unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };
+        }
+        Performed { result: applied.result }
+    }
+
+    /// The memory operation just executed found `before` and left `after`; if it did not write,
+    /// it only looked.
+    #[inline]
+    pub(crate) fn executed_on(&mut self, before: u64, after: Option<u64>) {
+        let event = self.trace.events.last_mut().expect("an operation was executed");
+        event.before = before;
+        if after.is_none() {
+            event.accesses[0].mode = if event.enabler == NO_STEP { Mode::Read } else { Mode::Await };
+        }
+        let object = event.accesses[0].object;
+        self.objects.set_value(object, after.unwrap_or(before));
+        if let Some(note) = self.notes.last_mut() {
+            note.after = after.unwrap_or(before);
+        }
+    }
+
+    /// The operation just executed was a CAS that wanted `expected` and found `before`.
+    #[inline]
+    pub(crate) fn executed_cas(&mut self, before: u64, expected: u64) {
+        let event = self.trace.events.last_mut().expect("an operation was executed");
+        event.reads_when = ReadsWhen::StateIsNot(expected);
+        event.full_mode = Mode::Write;
+        if before != expected {
+            // Failing for no reason would look the same.
+            event.costly_alts = BudgetKinds::NONE;
+        } else {
+            self.announce_change(self.trace.events.len() as StepIndex - 1);
+        }
+    }
+
+    /// The operation just executed was one that others can tell the order of.
+    pub(crate) fn executed_as_write(&mut self) {
+        let event = self.trace.events.last_mut().expect("an operation was executed");
+        event.accesses[0].mode = Mode::Write;
+    }
+}
