@@ -22,25 +22,11 @@ const LANE: usize = 4;
 pub(super) const NO_LINK: u32 = u32::MAX;
 
 /// [`class`] as a table: asked for every access of every execution, by code that is copied to where it is used.
-const CLASSES: [Class; 12] = {
-    let modes = [
-        Mode::None,
-        Mode::Read,
-        Mode::Write,
-        Mode::Mark,
-        Mode::Acquire,
-        Mode::AcquireShared,
-        Mode::TryAcquire,
-        Mode::TryAcquireShared,
-        Mode::Release,
-        Mode::ReleaseShared,
-        Mode::Await,
-        Mode::AwaitWrite,
-    ];
-    let mut classes = [Class::Total; 12];
+const CLASSES: [Class; Mode::ALL.len()] = {
+    let mut classes = [Class::Total; Mode::ALL.len()];
     let mut at = 0;
-    while at < modes.len() {
-        classes[modes[at] as usize] = class(modes[at]);
+    while at < classes.len() {
+        classes[at] = class(Mode::ALL[at]);
         at += 1;
     }
     classes

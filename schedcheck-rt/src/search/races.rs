@@ -516,21 +516,6 @@ mod tests {
     use super::super::history::mix;
     use super::*;
 
-    const MODES: [Mode; 12] = [
-        Mode::None,
-        Mode::Read,
-        Mode::Write,
-        Mode::Mark,
-        Mode::Acquire,
-        Mode::AcquireShared,
-        Mode::TryAcquire,
-        Mode::TryAcquireShared,
-        Mode::Release,
-        Mode::ReleaseShared,
-        Mode::Await,
-        Mode::AwaitWrite,
-    ];
-
     /// Steps of four threads on five objects, some with an enabler or forced.
     fn random(seed: u64) -> Trace {
         let number = |step: u64, which: u64| mix(mix(seed * 1000 + step) + which);
@@ -542,7 +527,7 @@ mod tests {
             for slot in 0..2 {
                 let used = number(step, 3 + slot);
                 let object = if used.is_multiple_of(3) { ObjectId::NONE } else { ObjectId(used as u32 % 5) };
-                event.accesses[slot as usize] = Access::new(object, MODES[(used >> 32) as usize % 12]);
+                event.accesses[slot as usize] = Access::new(object, Mode::ALL[(used >> 32) as usize % 12]);
             }
             event
         });

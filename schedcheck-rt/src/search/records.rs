@@ -29,23 +29,8 @@ impl Renaming {
     }
 }
 
-const MODES: [Mode; 12] = [
-    Mode::None,
-    Mode::Read,
-    Mode::Write,
-    Mode::Mark,
-    Mode::Acquire,
-    Mode::AcquireShared,
-    Mode::TryAcquire,
-    Mode::TryAcquireShared,
-    Mode::Release,
-    Mode::ReleaseShared,
-    Mode::Await,
-    Mode::AwaitWrite,
-];
-
 fn mode(reader: &mut Reader<'_>) -> Result<Mode, Damaged> {
-    MODES.get(reader.number::<usize>()?).copied().ok_or(Damaged)
+    Mode::ALL.get(reader.number::<usize>()?).copied().ok_or(Damaged)
 }
 
 fn write_choice(choice: Choice, out: &mut Writer) {
@@ -199,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_mode_is_read_as_it_was_written() {
-        for (number, mode) in MODES.into_iter().enumerate() {
+        for (number, mode) in Mode::ALL.into_iter().enumerate() {
             assert_eq!(mode as usize, number);
         }
     }

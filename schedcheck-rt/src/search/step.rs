@@ -157,6 +157,32 @@ pub enum Mode {
     AwaitWrite,
 }
 
+impl Mode {
+    /// All of them, each at its own number.
+    pub(crate) const ALL: [Mode; 12] = [
+        Mode::None,
+        Mode::Read,
+        Mode::Write,
+        Mode::Mark,
+        Mode::Acquire,
+        Mode::AcquireShared,
+        Mode::TryAcquire,
+        Mode::TryAcquireShared,
+        Mode::Release,
+        Mode::ReleaseShared,
+        Mode::Await,
+        Mode::AwaitWrite,
+    ];
+}
+
+const _: () = {
+    let mut at = 0;
+    while at < Mode::ALL.len() {
+        assert!(Mode::ALL[at] as usize == at, "each at its own number");
+        at += 1;
+    }
+};
+
 /// One object and how it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
