@@ -10,9 +10,8 @@ use super::controller::World;
 use super::outcome::{DataRace, RacyAccess, place};
 use super::remedy::remedy;
 use super::view::thread_name;
-use crate::model::{Applied, Kind, Moment, Op};
 use crate::races::{Atomic, Order, Race, Side, Touch};
-use crate::search::step::{ObjectId, StepIndex};
+use crate::search::step::ObjectId;
 use std::backtrace::Backtrace;
 
 /// A race, and the calls that led to its accesses.
@@ -74,24 +73,6 @@ impl World {
     }
 }
 
-impl World {
-    /// Tells the detector of a step that was executed.
-    #[inline(never)]
-    pub(super) fn order_step(&mut self, moment: Moment, op: &Op, applied: &Applied) {
-        if let Some(races) = &mut self.races {
-            races.step(self.current, moment, op, applied);
-        }
-    }
-
-    /// The same of one on memory, before it is made.
-    #[inline(never)]
-    pub(super) fn begin_racing_step(&mut self, step: StepIndex) {
-        if let Some(races) = &mut self.races {
-            races.begin_step(self.current, step);
-        }
-    }
-}
-
 impl Active {
     /// Runs code of a facade that uses memory of the execution as if it were the engine's: what threads share there is not
     /// the program's.
@@ -139,28 +120,23 @@ impl Active {
         }
     }
 
-    /// The step just executed was an atomic operation.
+    /// The step just executed was an atomic operation on so many bytes at an address.
     #[inline]
-    pub(crate) fn executed_atomic(&self, wrote: bool, order: impl FnOnce() -> Order) {
+    pub(crate) fn atomic(&self, memory: (usize, usize), atomic: Atomic, order: Order) {
         if self.world().races.is_some() {
-            self.note_atomic(wrote, order());
+            self.note_atomic(memory, atomic, order);
         }
     }
 
-    fn note_atomic(&self, wrote: bool, order: Order) {
+    fn note_atomic(&self, memory: (usize, usize), atomic: Atomic, order: Order) {
         let found = self.in_engine(|world| {
             let races = world.races.as_mut()?;
-            let (address, size) = world.touched;
             let object = world.trace.events.last().map_or(ObjectId::NONE, |event| event.accesses[0].object);
-            let (atomic, touch) = match world.notes.last()?.kind {
-                _ if !wrote => (Atomic::Load, Touch::AtomicRead),
-                Kind::Store => (Atomic::Store, Touch::AtomicWrite),
-                _ => (Atomic::ReadModifyWrite, Touch::AtomicWrite),
-            };
-            if races.seeks(address, size, touch, 0) {
-                world.race_memory.meet(size);
+            let touch = if atomic == Atomic::Load { Touch::AtomicRead } else { Touch::AtomicWrite };
+            if races.seeks(memory.0, memory.1, touch, 0) {
+                world.race_memory.meet(memory.1);
             }
-            let race = races.atomic(object, world.touched, atomic, order);
+            let race = races.atomic(object, memory, atomic, order);
             Found::of(race, races.is_blind())
         });
         self.conclude(found);

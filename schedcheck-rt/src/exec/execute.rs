@@ -1,93 +1,88 @@
 //! The operation whose turn has come: what it does to the objects, and what is noted of it.
 
-use super::Performed;
 use super::controller::{StepNote, World};
 use super::script::without_waking;
 use super::spin;
 use super::switch::Backend;
-use crate::model::{Kind, Moment};
+use crate::model::{Applied, Kind, Moment, Op};
 use crate::search::step::{Alt, BudgetKinds, Event, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex};
 
 impl World {
     /// Executes the announced operation of the thread whose turn it is.
-    pub(crate) fn execute(&mut self) -> Performed {
-        debug_assert_eq!(self.unplanned_until == 0, self.is_close(), "it is found anew with every change");
-        if self.unplanned_until == 0 { self.execute_closely() } else { self.execute_as::<false>() }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn execute_closely(&mut self) -> Performed {
-        self.execute_as::<true>()
-    }
-
-    /// The same. `CLOSELY`: threads wait behind gates or for twins, or somebody watches every step.
-    #[inline(always)]
-    pub(super) fn execute_as<const CLOSELY: bool>(&mut self) -> Performed {
+    #[inline]
+    pub(crate) fn execute(&mut self) -> Applied {
         let step = self.trace.events.len() as StepIndex;
         let thread = &self.threads[self.current];
         let (id, op, place) = (thread.id, thread.op, thread.place);
-        if CLOSELY && self.backend == Backend::OsThreads {
+        if self.backend == Backend::OsThreads {
             super::schedcheck_step(step, self.current as u32);
         }
         // Who may run again in a scenario goes through its gate with what it does then.
-        let opened = if CLOSELY && op.kind != Kind::Resume { self.pass_gate() } else { NO_STEP };
+        let opened = if op.kind == Kind::Resume { NO_STEP } else { self.pass_gate() };
         let moment = Moment { thread: id, step, alt: self.alt };
         let mut applied = self.objects.apply(moment, &op);
         if opened != NO_STEP {
             applied = applied.after_gate(opened);
             self.objects.note_wait(id, ObjectId::NONE);
         }
-        if CLOSELY && self.twins {
+        if self.twins {
             applied = self.note_first(op.kind, step, applied);
         }
         if self.is_directed(self.current) {
             applied.costly_alts = without_waking(applied.costly_alts);
         }
-        if self.races.is_some() {
-            self.order_step(moment, &op, &applied);
+        if let Some(races) = &mut self.races {
+            races.step(self.current, moment, &op, &applied);
         }
-        let known = spin::is_known(op.kind, moment.alt, applied.accesses);
-        self.trace.events.push(Event {
-            thread: id,
-            alt: moment.alt,
-            free_alts: applied.free_alts,
-            costly_alts: applied.costly_alts,
-            previous_enabled: self.previous_enabled,
-            forced: self.forced,
-            yields: matches!(op.kind, Kind::Yield | Kind::Sleep),
-            accesses: applied.accesses,
-            enabler: applied.enabler,
-            before: applied.before,
-            reads_when: applied.reads_when,
-            full_mode: applied.full_mode,
-            site: place,
-        });
-        let after = if known && op.object != ObjectId::NONE { self.objects.summary(op.object) } else { 0 };
-        // Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
-        // and up to that of the step that enabled it, so equivalent schedules read the same times.
-        let enabled_at = self.notes.get(applied.enabler as usize).map_or(0, |note| note.time);
+        // Field by field in its place: built on the stack and copied from there, it would stall on
+        // its own small stores.
+        self.trace.events.push(Event::of(id));
+        let event = &mut self.trace.events[step as usize];
+        event.alt = self.alt;
+        event.free_alts = applied.free_alts;
+        event.costly_alts = applied.costly_alts;
+        event.previous_enabled = self.previous_enabled;
+        event.forced = self.forced;
+        event.yields = matches!(op.kind, Kind::Yield | Kind::Sleep);
+        event.accesses = applied.accesses;
+        event.enabler = applied.enabler;
+        event.before = applied.before;
+        event.reads_when = applied.reads_when;
+        event.full_mode = applied.full_mode;
+        event.site = place;
+        let known = spin::is_known(op.kind, event);
+        self.advance_time(&op, applied.enabler);
+        let after = if op.object == ObjectId::NONE { 0 } else { self.objects.summary(op.object) };
         let thread = &mut self.threads[self.current];
-        let time = thread.time.max(enabled_at);
-        thread.time = if moment.alt == Alt::TIMEOUT { time.max(op.deadline) } else { time };
-        thread.spin.remember(op.kind, op.site, step, known);
-        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time, after };
+        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
+        thread.spin.remember(&note, step, (applied.before, after), known);
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
         }
         // Whether a CAS changes something will be known when it was done.
-        if CLOSELY && !matches!(op.kind, Kind::CompareExchange | Kind::CompareExchangeWeak) {
+        if !matches!(op.kind, Kind::CompareExchange | Kind::CompareExchangeWeak) {
             self.announce_change(step);
         }
         if let Some(misuse) = self.objects.misuse() {
             super::misuse::end(self, misuse);
         }
-        if CLOSELY && let Some(guide) = self.guide {
+        if let Some(guide) = self.guide {
             // SAFETY: as in `ask`.
             unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };
         }
-        Performed { result: applied.result }
+        applied
+    }
+
+    /// Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
+    /// and up to that of the step that enabled it, so equivalent schedules read the same times.
+    fn advance_time(&mut self, op: &Op, enabler: StepIndex) {
+        let enabled_at = self.notes.get(enabler as usize).map_or(0, |note| note.time);
+        let thread = &mut self.threads[self.current];
+        thread.time = thread.time.max(enabled_at);
+        if self.alt == Alt::TIMEOUT {
+            thread.time = thread.time.max(op.deadline);
+        }
     }
 
     /// The virtual time of the running thread.
@@ -111,9 +106,7 @@ impl World {
         }
         let object = event.accesses[0].object;
         self.objects.set_value(object, after.unwrap_or(before));
-        if let Some(note) = self.notes.last_mut() {
-            note.after = after.unwrap_or(before);
-        }
+        self.threads[self.current].spin.found(before, after.unwrap_or(before));
     }
 
     /// The operation just executed was a CAS that wanted `expected` and found `before`.

@@ -46,12 +46,11 @@ pub(crate) use panics::IN_SCOPE;
 pub use run::{Execution, Test, TestResult};
 pub use script::{Fate, Unmet};
 
-use crate::model::{Kind, ObjectKind, Op, Site};
+use crate::model::{Applied, Kind, ObjectKind, Op, Site};
 use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
 use std::any::Any;
 use std::cell::Cell;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -70,12 +69,13 @@ pub(crate) fn is_exploring() -> bool {
 
 /// Proof that an execution is going on and that its caller is the thread whose turn it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Active(NonNull<World>);
+pub(crate) struct Active(*mut World);
 
 /// The execution going on, if there is one.
 #[inline]
 pub(crate) fn active() -> Option<Active> {
-    NonNull::new(WORLD.get()).map(Active)
+    let world = WORLD.get();
+    if world.is_null() { None } else { Some(Active(world)) }
 }
 
 impl Active {
@@ -85,7 +85,7 @@ impl Active {
     fn world(&self) -> &mut World {
         // SAFETY: only the thread whose turn it is has a token, the root does nothing meanwhile,
         // and no such reference lives across a suspension.
-        unsafe { &mut *self.0.as_ptr() }
+        unsafe { &mut *self.0 }
     }
 
     /// Runs engine code: allocations in it outlive the execution.
@@ -105,78 +105,50 @@ impl Active {
     }
 
     /// Announces `op`, waits for its turn, executes it.
-    ///
-    /// Inlined, so that of the engine nothing but the facade's own frame is part of the stack that is compared: what other
-    /// functions leave in their frames and registers may differ from round to round.
     #[inline(always)]
-    pub(crate) fn perform(&self, op: Op) -> Performed {
-        if let Some(performed) = self.perform_unless_again(&op) {
-            return performed;
+    pub(crate) fn perform(&self, op: Op) -> Applied {
+        if self.world().threads[self.world().current].spin.may_repeat(&op) {
+            let frame = spin::Frame::capture();
+            let applied = self.perform_again(&op, &frame);
+            self.leave_no_residue();
+            return applied;
         }
-        let frame = spin::Frame::capture();
-        let performed = self.perform_again(&op, &frame);
-        self.leave_no_residue();
-        performed
-    }
-
-    /// The same, unless it may be a round of a loop.
-    #[inline(never)]
-    fn perform_unless_again(&self, op: &Op) -> Option<Performed> {
-        let world = self.world();
-        if world.may_repeat(op.kind, op.object, op.site) {
-            return None;
-        }
-        if !world.announce_in_passing(op) {
-            return Some(self.perform_now(op));
-        }
-        world.in_user = false;
-        let performed = world.execute_as::<false>();
-        if world.over {
-            self.suspend();
-        }
-        self.world().in_user = true;
-        Some(performed)
+        self.perform_now(op)
     }
 
     /// As [`Active::perform`], of what may be a round of a loop.
     #[cold]
     #[inline(never)]
-    fn perform_again(&self, op: &Op, frame: &spin::Frame) -> Performed {
-        self.in_engine(|world| world.consider_loop(op.place(), frame));
-        self.perform_now(op)
+    fn perform_again(&self, op: &Op, frame: &spin::Frame) -> Applied {
+        self.in_engine(|world| world.consider_loop(op, frame));
+        self.perform_now(*op)
     }
 
-    #[inline(never)]
-    fn perform_now(&self, op: &Op) -> Performed {
-        if self.world().script.counts_steps() && self.world().stops_before(op) {
+    fn perform_now(&self, op: Op) -> Applied {
+        if self.world().script.counts_steps() && self.world().stops_before(&op) {
             self.stop_here(op.site);
         }
         self.world().in_user = false;
         if self.world().announce(op) != Turn::Mine {
-            self.await_turn(op);
+            // If the execution is over, this does not return.
+            self.suspend();
+            if self.world().threads[self.world().current].aside.is_some() {
+                self.take_up(op);
+            }
         }
-        let performed = self.world().execute();
+        let applied = self.world().execute();
         if self.world().over {
             self.suspend();
         }
         self.world().in_user = true;
-        performed
-    }
-
-    /// Others have their turn first.
-    fn await_turn(&self, op: &Op) {
-        // If the execution is over, this does not return.
-        self.suspend();
-        if self.world().threads[self.world().current].aside.is_some() {
-            self.take_up(op);
-        }
+        applied
     }
 
     /// Performs `op` as announced if `condition` holds when its turn comes; otherwise only its
     /// second access is made, as a read, and the answer is false.
     pub(crate) fn perform_if(&self, op: Op, condition: impl FnOnce() -> bool) -> bool {
         self.world().in_user = false;
-        if self.world().announce(&op) != Turn::Mine {
+        if self.world().announce(op) != Turn::Mine {
             self.suspend();
         }
         let holds = condition();
@@ -210,63 +182,43 @@ impl Active {
         unsafe { switch::suspend(exit) };
     }
 
-    /// Performs an operation on a memory cell: where it is, and how large. Inlined for the same reason as [`Active::perform`].
+    /// Performs an operation on a memory cell: where it is, and how large. Whether it may be a round of a loop: then the caller leaves no
+    /// residue.
     #[inline(always)]
-    pub(crate) fn memory(self, kind: Kind, address: usize, size: usize, site: Site) -> Passage {
-        let passage = self.memory_unless_again(kind, address, size, site);
-        if passage.0 != Passage::REPEATS.0 {
-            return passage;
-        }
-        let frame = spin::Frame::capture();
-        self.memory_again(kind, (address, size), site, &frame)
-    }
-
-    /// The same, unless it may be a round of a loop.
-    #[inline(never)]
-    fn memory_unless_again(self, kind: Kind, address: usize, size: usize, site: Site) -> Passage {
+    pub(crate) fn memory(&self, kind: Kind, cell: (usize, usize), site: Site) -> (Alt, bool) {
         let world = self.world();
-        let object = match world.known_memory(address) {
+        let object = match world.known_memory(cell.0) {
             Some(object) => object,
-            None => self.first_use((address, size)),
+            None => self.in_engine(|world| world.memory_at(cell)),
         };
-        if world.may_repeat(kind, object, site) {
-            return Passage::REPEATS;
+        let op = Op::new(kind, object, site);
+        if world.threads[world.current].spin.may_repeat(&op) {
+            let frame = spin::Frame::capture();
+            return (self.memory_again(&op, &frame), true);
         }
-        if !world.goes_on() {
-            return self.memory_in_turn((kind, object, site), (address, size));
-        }
-        world.touched = (address, size);
-        world.execute_in_passing(kind, object, site);
-        Passage::PLAIN
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn first_use(self, cell: (usize, usize)) -> ObjectId {
-        self.in_engine(|world| world.memory_at(cell))
+        (self.memory_now(op), false)
     }
 
     /// As [`Active::memory`], of what may be a round of a loop.
     #[cold]
     #[inline(never)]
-    fn memory_again(self, kind: Kind, cell: (usize, usize), site: Site, frame: &spin::Frame) -> Passage {
-        let world = self.world();
-        let object = world.known_memory(cell.0).expect("it was looked for before");
-        self.in_engine(|world| world.consider_loop((kind, object, site), frame));
-        let world = self.world();
-        if world.goes_on() {
-            world.touched = cell;
-            world.execute_in_passing(kind, object, site);
-            return Passage::AGAIN;
-        }
-        Passage(self.memory_in_turn((kind, object, site), cell).0 | Passage::AGAIN.0)
+    fn memory_again(&self, op: &Op, frame: &spin::Frame) -> Alt {
+        self.in_engine(|world| world.consider_loop(op, frame));
+        self.memory_now(*op)
     }
 
-    #[inline(never)]
-    fn memory_in_turn(self, (kind, object, site): spin::Place, cell: (usize, usize)) -> Passage {
-        self.perform_now(&Op::new(kind, object, site));
-        self.world().touched = cell;
-        if self.world().alternative() == Alt::WEAK_FAILURE { Passage::FAILS } else { Passage::PLAIN }
+    #[inline(always)]
+    fn memory_now(&self, op: Op) -> Alt {
+        let world = self.world();
+        if world.goes_on() {
+            // The trace outlives the execution, also if it grows here.
+            world.in_user = false;
+            world.execute_in_passing(&op);
+            world.in_user = true;
+            return Alt::DEFAULT;
+        }
+        self.perform_now(op);
+        self.world().alternative()
     }
 
     /// The memory operation just performed found `before` and left `after`; `None`: only looked.
@@ -315,9 +267,9 @@ impl Active {
     /// Starts a thread; it runs when it is chosen.
     pub(crate) fn spawn(&self, name: Option<String>, body: Box<dyn FnOnce()>, site: Site) -> Slot {
         self.in_engine(|world| {
-            let name = name.as_deref().map(|name| name.to_owned().into());
+            let name = name.as_deref().map(str::to_owned);
             let spawned_by = world.trace.events.len() as u32 - 1;
-            let slot = world.add_thread(name, threads::Body::Spawned(body), site);
+            let slot = world.add_thread(name, body, site);
             world.threads[slot].op.arg = spawned_by;
             if let Some(races) = &mut world.races {
                 races.spawned(world.current, slot);
@@ -398,37 +350,6 @@ impl Active {
     pub(crate) fn panic_heard(&self, slot: Slot) {
         let thread = &mut self.world().threads[slot];
         (thread.unheard_panic, thread.joined) = (false, true);
-    }
-}
-
-/// What an operation that was performed tells its facade.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Performed {
-    /// The answer; its meaning belongs to the operation.
-    pub(crate) result: u32,
-}
-
-/// How an operation on memory is to go, whose turn has come: a set.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Passage(u8);
-
-impl Passage {
-    pub(crate) const PLAIN: Passage = Passage(0);
-    const FAILS: Passage = Passage(1);
-    const AGAIN: Passage = Passage(2);
-    /// It may be a round of a loop and was not performed.
-    const REPEATS: Passage = Passage(4);
-
-    /// It is a weak CAS and is to fail for no reason.
-    #[inline]
-    pub(crate) const fn fails(self) -> bool {
-        self.0 & Self::FAILS.0 != 0
-    }
-
-    /// It may be a round of a loop: the caller leaves no residue.
-    #[inline]
-    pub(crate) const fn is_again(self) -> bool {
-        self.0 & Self::AGAIN.0 != 0
     }
 }
 

@@ -5,30 +5,17 @@
 //! the model.
 
 use super::controller::{StepNote, World};
+use super::spin;
 use super::switch::Backend;
-use crate::model::{Kind, Op, Site};
-use crate::search::step::{
-    Access, Alt, BudgetKind, BudgetKinds, Choice, Delta, Event, Mode, ObjectId, StepIndex,
-};
+use crate::model::{Kind, Op};
+use crate::search::step::{Access, Alt, BudgetKind, BudgetKinds, Choice, Delta, Event, Mode, StepIndex};
 
 impl World {
-    /// Finds the next step at which something may be to decide. To be called whenever what it depends on changes.
-    pub(super) fn find_next_special(&mut self) {
-        let fixed = self.max_steps.min(self.fair_at);
-        self.unplanned_until = if self.is_close() { 0 } else { fixed };
-        self.find_next_planned();
-    }
-
-    /// Whether every step is to be looked at: threads wait behind gates or for twins, or somebody watches.
-    pub(super) fn is_close(&self) -> bool {
-        self.gated > 0 || self.twins || self.is_watched()
-    }
-
-    /// The same, where nothing has changed but the place in the plan.
     #[inline]
-    fn find_next_planned(&mut self) {
+    pub(super) fn find_next_special(&mut self) {
         let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
-        self.next_special = planned.min(self.unplanned_until);
+        let fixed = self.max_steps.min(self.fair_at);
+        self.next_special = if self.is_watched() { 0 } else { planned.min(fixed) };
     }
 
     /// Whether the running thread, which can, goes on: by default or because the plan says so. Asked
@@ -36,16 +23,17 @@ impl World {
     #[inline]
     pub(crate) fn goes_on(&mut self) -> bool {
         let step = self.trace.events.len() as StepIndex;
-        step < self.next_special || self.is_planned_to_go_on(step)
+        self.gated == 0 && !self.twins && (step < self.next_special || self.is_planned_to_go_on(step))
     }
 
     fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
         let choice = Choice { thread: self.threads[self.current].id, alt: Alt::DEFAULT };
+        let planned = self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
         let goes_on =
-            step < self.unplanned_until && self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
+            planned && !self.is_watched() && step < self.max_steps && !self.is_time_for_others(step);
         if goes_on {
             self.next_delta += 1;
-            self.find_next_planned();
+            self.find_next_special();
         }
         goes_on
     }
@@ -68,58 +56,34 @@ impl World {
         self.alt = Alt::DEFAULT;
     }
 
-    /// Announces `op` if it can run and the thread [`goes_on`] with it, which is all that there is to decide then.
-    ///
-    /// [`goes_on`]: World::goes_on
-    #[inline(always)]
-    pub(crate) fn announce_in_passing(&mut self, op: &Op) -> bool {
-        // Also says that nobody wants to know where the operation stands.
-        if self.unplanned_until == 0 || matches!(op.kind, Kind::Yield | Kind::Sleep) {
-            return false;
-        }
-        let thread = &mut self.threads[self.current];
-        if !self.objects.ready(thread.id, op).enabled {
-            return false;
-        }
-        thread.op = *op;
-        let goes_on = self.goes_on();
-        if goes_on {
-            self.go_on();
-        }
-        goes_on
-    }
-
-    /// Announces and executes an operation on memory, which can always run, where the thread [`goes_on`].
+    /// Announces and executes `op` on memory, which can always run, where the thread [`goes_on`].
     ///
     /// The hot path of programs with atomics: what [`World::announce`] and [`World::execute`] do, as
     /// far as it matters here.
     ///
     /// [`goes_on`]: World::goes_on
-    #[inline(always)]
-    pub(crate) fn execute_in_passing(&mut self, kind: Kind, object: ObjectId, site: Site) {
-        // The trace outlives the execution, also if it grows here.
-        self.in_user = false;
+    #[inline]
+    pub(crate) fn execute_in_passing(&mut self, op: &Op) {
+        self.go_on();
         let step = self.trace.events.len() as StepIndex;
         let thread = &mut self.threads[self.current];
-        let (mode, costly_alts) = match kind {
+        let (mode, costly_alts) = match op.kind {
             Kind::Load => (Mode::Read, BudgetKinds::NONE),
             Kind::CountUp | Kind::CountDown => (Mode::Mark, BudgetKinds::NONE),
             Kind::CompareExchangeWeak => (Mode::Write, BudgetKinds::NONE.with(BudgetKind::WeakFailure)),
             _ => (Mode::Write, BudgetKinds::NONE),
         };
-        self.trace.events.push(Event {
-            costly_alts,
-            previous_enabled: true,
-            accesses: [Access::new(object, mode), Access::NONE],
-            full_mode: mode,
-            ..Event::of(thread.id)
-        });
-        // What counts do to their object does not show in its state.
-        thread.spin.remember(kind, site, step, mode != Mode::Mark);
-        self.notes.push(StepNote { kind, object, site, time: thread.time, after: 0 });
-        if self.races.is_some() {
-            self.begin_racing_step(step);
+        self.trace.events.push(Event::of(thread.id));
+        let event = &mut self.trace.events[step as usize];
+        event.costly_alts = costly_alts;
+        event.previous_enabled = true;
+        event.accesses[0] = Access::new(op.object, mode);
+        event.full_mode = mode;
+        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
+        thread.spin.remember(&note, step, (0, 0), spin::is_known(op.kind, event));
+        self.notes.push(note);
+        if let Some(races) = &mut self.races {
+            races.begin_step(self.current, step);
         }
-        self.in_user = true;
     }
 }

@@ -14,9 +14,8 @@ use crate::model::{Kind, Op};
 use crate::races::Detector;
 use crate::search::step::{End, Guide, Model, Places, Plan, ThreadId, Trace};
 use corosensei::stack::Stack;
-use std::borrow::Cow;
+use std::cell::Cell;
 use std::panic::{Location, catch_unwind};
-use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -226,17 +225,22 @@ impl Execution {
 
     fn execute(&mut self) {
         self.runs += 1;
-        self.world.add_thread(Some(Cow::Borrowed("main")), Body::Test(self.test.body), Location::caller());
-        let world = NonNull::from(&mut *self.world);
-        WORLD.set(world.as_ptr());
+        let returned: Rc<Cell<Option<Option<TestResult>>>> = Rc::default();
+        let (slot, body) = (Rc::clone(&returned), self.test.body);
+        self.world.add_thread(
+            Some("main".to_owned()),
+            Box::new(move || slot.set(Some(run_body(body)))),
+            Location::caller(),
+        );
+        let world: *mut World = &mut *self.world;
+        WORLD.set(world);
         hand_turns_on(Active(world));
         WORLD.set(std::ptr::null_mut());
         if let Some(race) = self.world.race.take() {
             let race = data_race::describe(&self.world, race, self.keep_views);
             self.world.outcome = Some(Outcome::DataRace(race));
         }
-        let returned = self.world.returned.take();
-        let judged = judge(&self.world, self.test, returned);
+        let judged = judge(&self.world, self.test, returned.take());
         let judged = judged.or_else(|| self.leaks.then(|| leaked(&self.world)).flatten());
         self.world.outcome.get_or_insert(Outcome::Passed);
         if let (Some(Outcome::Passed), Some(worse)) = (&self.world.outcome, judged) {
@@ -275,8 +279,8 @@ impl Execution {
     }
 }
 
-/// Runs the test body. What it returns is `None` if it panicked.
-fn run_body(body: fn() -> TestResult) {
+/// Runs the test body; `None` if it panicked.
+fn run_body(body: fn() -> TestResult) -> Option<TestResult> {
     let result = catch_unwind(body);
     if let Some(active) = super::active() {
         if let Err(payload) = &result {
@@ -285,8 +289,8 @@ fn run_body(body: fn() -> TestResult) {
         active.before_end_of_thread();
         let life = active.life_of(0);
         active.perform(Op::new(Kind::End, life, Location::caller()));
-        active.world().returned = Some(result.ok());
     }
+    result.ok()
 }
 
 /// Resumes the thread whose turn it is until the execution is over.
@@ -349,10 +353,7 @@ fn started(world: &mut World, slot: Slot, body: Body) -> Carried {
         world.threads[slot].exit = exit;
         world.execute();
         world.in_user = true;
-        match body {
-            Body::Test(body) => run_body(body),
-            Body::Spawned(body) => body(),
-        }
+        body();
     })
 }
 

@@ -31,8 +31,8 @@
 
 use super::addresses::AddressTable;
 use super::controller::{StepNote, World};
-use crate::model::{Kind, Site};
-use crate::search::step::{Access, Alt, Event, Mode, NO_STEP, ObjectId, StepIndex};
+use crate::model::{Kind, Op, Site};
+use crate::search::step::{Event, Mode, NO_STEP, ObjectId, StepIndex};
 use smallvec::SmallVec;
 
 /// Rounds of a counting loop that are explored without a change from outside.
@@ -82,29 +82,17 @@ impl Frame {
     }
 }
 
-/// What is done, with which object, and where.
-pub(crate) type Place = (Kind, ObjectId, Site);
-
-/// The steps of the execution so far: what threads remember of their own are numbers of these.
+/// One step a thread remembers.
 #[derive(Clone, Copy)]
-pub(crate) struct Trail<'a> {
-    pub(crate) notes: &'a [StepNote],
-    pub(crate) events: &'a [Event],
-}
-
-impl Trail<'_> {
-    /// Whether the step is just this operation.
-    #[inline]
-    fn is(&self, step: StepIndex, (kind, object, site): Place) -> bool {
-        let note = &self.notes[step as usize];
-        note.kind == kind && note.object == object && std::ptr::eq(note.site, site)
-    }
-
-    /// Whether the step left its object in another state than it found it in.
-    #[inline]
-    fn has_effect(&self, step: StepIndex) -> bool {
-        self.events[step as usize].before != self.notes[step as usize].after
-    }
+struct Remembered {
+    kind: Kind,
+    object: ObjectId,
+    site: Site,
+    /// The state of the object before the step, and after it.
+    before: u64,
+    after: u64,
+    /// Its number in the execution.
+    step: StepIndex,
 }
 
 /// What a thread can run again only after.
@@ -117,44 +105,17 @@ pub(crate) struct Gate {
     opened: StepIndex,
 }
 
-/// A set of operations at places, which may seem to contain one that it does not: two hashes of each.
-#[derive(Clone, Copy, Default)]
-struct Places(u64, u64);
-
-impl Places {
-    #[inline]
-    fn bits(kind: Kind, site: Site) -> (u64, u64) {
-        let place = (std::ptr::from_ref(site).addr() >> 3) ^ (kind as usize) << 40;
-        let hash = place.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (1 << (hash >> 58), 1 << (hash >> 52 & 63))
-    }
-
-    #[inline]
-    fn insert(&mut self, kind: Kind, site: Site) {
-        let (first, second) = Self::bits(kind, site);
-        self.0 |= first;
-        self.1 |= second;
-    }
-
-    #[inline]
-    fn may_contain(self, kind: Kind, site: Site) -> bool {
-        let (first, second) = Self::bits(kind, site);
-        self.0 & first != 0 && self.1 & second != 0
-    }
-}
-
 /// What a thread remembers of its own steps.
 pub(crate) struct Spin {
-    /// Numbers of the last ones, in a ring.
-    steps: [StepIndex; MEMORY],
+    steps: [Option<Remembered>; MEMORY],
     count: usize,
-    /// What they did where, as a set of hashes: most steps are at a new place.
-    sites: Places,
+    /// Sites among them, as a set of hashes: most steps are at a new one.
+    sites: u64,
     rounds: u32,
     /// How often its state was compared since something changed.
     comparisons: u32,
     /// The place in the loop at which states are compared, and the state there a round ago.
-    compared_at: Option<Place>,
+    compared_at: Option<(Kind, ObjectId, Site)>,
     /// Steps of the execution before that comparison.
     compared_after: usize,
     stack: Vec<u8>,
@@ -165,9 +126,9 @@ pub(crate) struct Spin {
 impl Spin {
     pub(crate) fn new() -> Spin {
         Spin {
-            steps: [NO_STEP; MEMORY],
+            steps: [None; MEMORY],
             count: 0,
-            sites: Places::default(),
+            sites: 0,
             rounds: 0,
             comparisons: 0,
             compared_at: None,
@@ -178,23 +139,41 @@ impl Spin {
         }
     }
 
+    /// One of 64, by what is done where.
+    #[inline]
+    fn bit(kind: Kind, site: Site) -> u64 {
+        let place = (std::ptr::from_ref(site).addr() >> 3) ^ (kind as usize) << 40;
+        1 << (place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
+    }
+
     /// Remembers a step that was executed; `known`: what it did to its object shows in the state.
     #[inline]
-    pub(crate) fn remember(&mut self, kind: Kind, site: Site, step: StepIndex, known: bool) {
+    pub(crate) fn remember(&mut self, note: &StepNote, step: StepIndex, states: (u64, u64), known: bool) {
         if !known {
             self.count = 0;
-            self.sites = Places::default();
+            self.sites = 0;
             return;
         }
-        self.sites.insert(kind, site);
-        self.steps[self.count % MEMORY] = step;
+        self.sites |= Self::bit(note.kind, note.site);
+        let (before, after) = states;
+        let step = Remembered { kind: note.kind, object: note.object, site: note.site, before, after, step };
+        self.steps[self.count % MEMORY] = Some(step);
         self.count += 1;
+    }
+
+    /// The step just remembered found its object in one state and left it in the other.
+    #[inline]
+    pub(crate) fn found(&mut self, before: u64, after: u64) {
+        if let Some(step) = &mut self.steps[self.count.wrapping_sub(1) % MEMORY] {
+            step.before = before;
+            step.after = after;
+        }
     }
 
     /// Makes it as new, for another thread.
     pub(crate) fn renew(&mut self) {
         self.count = 0;
-        self.sites = Places::default();
+        self.sites = 0;
         self.forget_state();
         self.gate.closed = false;
     }
@@ -207,26 +186,52 @@ impl Spin {
         self.stack.clear();
     }
 
-    /// The steps since the thread last did that, that one first; `None` if it did not.
-    fn round(&self, place: Place, trail: Trail<'_>) -> Option<impl Iterator<Item = StepIndex>> {
+    /// Whether doing `op` may be a round of a loop that waits: the thread may have done it before,
+    /// and not just now with an effect.
+    #[inline]
+    pub(crate) fn may_repeat(&self, op: &Op) -> bool {
+        self.sites & Self::bit(op.kind, op.site) != 0 && !self.goes_round_with_effect(op)
+    }
+
+    /// Whether `op` is all that the thread's loop does, and changes its object every time.
+    #[inline]
+    fn goes_round_with_effect(&self, op: &Op) -> bool {
+        let last = self.steps[self.count.wrapping_sub(1) % MEMORY].as_ref();
+        self.compared_at.is_none()
+            && last.is_some_and(|last| {
+                last.before != last.after
+                    && (last.kind, last.object) == (op.kind, op.object)
+                    && std::ptr::eq(last.site, op.site)
+            })
+    }
+
+    /// The steps since the thread last did `op`, that one first; `None` if it did not.
+    fn round(&self, op: &Op) -> Option<impl Iterator<Item = &Remembered>> {
         let oldest = self.count.saturating_sub(MEMORY);
-        let start = (oldest..self.count).rev().find(|at| trail.is(self.steps[at % MEMORY], place))?;
-        Some((start..self.count).map(|at| self.steps[at % MEMORY]))
+        let start = (oldest..self.count).rev().find(|at| {
+            self.steps[at % MEMORY].as_ref().is_some_and(|step| {
+                step.kind == op.kind && step.object == op.object && std::ptr::eq(step.site, op.site)
+            })
+        })?;
+        Some((start..self.count).filter_map(|at| self.steps[at % MEMORY].as_ref()))
     }
 
     /// Compares the thread with what it was a round ago, and keeps what it is now.
-    fn is_as_before(&mut self, place: Place, frame: &Frame, base: usize, cells: &Cells<'_>) -> bool {
-        if !is_same_place(*self.compared_at.get_or_insert(place), place) {
+    fn is_as_before(&mut self, op: &Op, frame: &Frame, base: usize, cells: &Cells<'_>) -> bool {
+        let place = (op.kind, op.object, op.site);
+        if *self.compared_at.get_or_insert(place) != place {
             return false;
         }
         self.comparisons += 1;
         let length = base.saturating_sub(frame.stack);
         // SAFETY: the thread's own stack, from its stack pointer to its base.
         let now = unsafe { std::slice::from_raw_parts(frame.stack as *const u8, length) };
-        let is_own = |at: usize| !cells.changed(frame.stack + at, self.compared_after);
+        let own_differs = |(at, (was, is)): (usize, (&u8, &u8))| {
+            was != is && !cells.changed(frame.stack + at, self.compared_after)
+        };
         let same = self.registers == frame.registers
             && self.stack.len() == length
-            && !differences(&self.stack, now).any(is_own);
+            && (self.stack == now || !self.stack.iter().zip(now).enumerate().any(own_differs));
         self.compared_after = cells.events.len();
         if !same {
             self.stack.clear();
@@ -235,24 +240,6 @@ impl Spin {
         }
         same
     }
-}
-
-/// Whether two places are the same, which the compiler may have put down more than once.
-#[inline]
-fn is_same_place(a: Place, b: Place) -> bool {
-    (a.0, a.1) == (b.0, b.1) && (std::ptr::eq(a.2, b.2) || a.2 == b.2)
-}
-
-/// Where two stacks of the same length differ. Most of it is the same: it is compared many bytes at a time.
-fn differences(was: &[u8], is: &[u8]) -> impl Iterator<Item = usize> {
-    const WIDTH: usize = 32;
-    let ((was, was_rest), (is, is_rest)) = (was.as_chunks::<WIDTH>(), is.as_chunks::<WIDTH>());
-    let chunks = was.iter().zip(is).enumerate().filter(|(_, (was, is))| was != is);
-    let chunks = chunks.map(|(at, (was, is))| (at * WIDTH, &was[..], &is[..]));
-    chunks.chain([(was.len() * WIDTH, was_rest, is_rest)]).flat_map(|(start, was, is)| {
-        let bytes = was.iter().zip(is).zip(start..);
-        bytes.filter(|((was, is), _)| was != is).map(|(_, at)| at)
-    })
 }
 
 /// Atomics that lie on a thread's own stack.
@@ -274,8 +261,8 @@ impl Cells<'_> {
 
 /// Whether what a step does shows in the state of its objects.
 #[inline]
-pub(crate) fn is_known(kind: Kind, alt: Alt, accesses: [Access; 2]) -> bool {
-    if alt.budget().is_some() {
+pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
+    if event.alt.budget().is_some() {
         // It need not go that way again: what failed for no reason is not waiting for anything.
         return false;
     }
@@ -301,8 +288,8 @@ pub(crate) fn is_known(kind: Kind, alt: Alt, accesses: [Access; 2]) -> bool {
             false
         }
         // Shared: it was done already.
-        Kind::OnceEnter => accesses[0].mode == Mode::AcquireShared,
-        _ => accesses.iter().all(|access| !changes(access.mode)),
+        Kind::OnceEnter => event.accesses[0].mode == Mode::AcquireShared,
+        _ => event.accesses.iter().all(|access| !changes(access.mode)),
     }
 }
 
@@ -322,50 +309,33 @@ pub(crate) fn changes(mode: Mode) -> bool {
 }
 
 impl World {
-    /// Whether doing that may be a round of a loop that waits: the running thread may have done it
-    /// before, and not just now with an effect.
-    #[inline(always)]
-    pub(crate) fn may_repeat(&self, kind: Kind, object: ObjectId, site: Site) -> bool {
-        let spin = &self.threads[self.current].spin;
-        spin.sites.may_contain(kind, site) && !self.goes_round_with_effect(spin, (kind, object, site))
-    }
-
-    /// Whether that is all that the thread's loop does, and changes its object every time.
-    #[inline(always)]
-    fn goes_round_with_effect(&self, spin: &Spin, place: Place) -> bool {
-        let trail = Trail { notes: &self.notes, events: &self.trace.events };
-        // There is one: it is in the set that led here.
-        let last = spin.steps[spin.count.wrapping_sub(1) % MEMORY];
-        spin.compared_at.is_none() && trail.is(last, place) && trail.has_effect(last)
-    }
-
-    /// Gates the running thread if what it is about to do is a round of a loop that waits.
+    /// Gates the running thread if `op` is a round of a loop that waits.
     ///
     /// Whether it does must not depend on where independent steps of others fell: an object counts
     /// as unchanged by the round if it was, after the thread's last access to it, as before its
     /// first, and a change by others since that last access opens the gate, be it before or after
     /// the thread comes here. Accesses to one object have one order in all equivalent schedules.
     #[cold]
-    pub(crate) fn consider_loop(&mut self, place: Place, frame: &Frame) {
+    pub(crate) fn consider_loop(&mut self, op: &Op, frame: &Frame) {
         let spin = &self.threads[self.running].spin;
-        let trail = Trail { notes: &self.notes, events: &self.trace.events };
-        let Some(round) = spin.round(place, trail) else { return };
+        let Some(round) = spin.round(op) else { return };
         let mut used: SmallVec<[Used; 8]> = SmallVec::new();
         let mut yields = false;
         let mut same_loop = false;
         for step in round {
-            let StepNote { kind, object, site, after: left, .. } = trail.notes[step as usize];
-            same_loop |= spin.compared_at.is_some_and(|at| is_same_place(at, (kind, object, site)));
-            yields |= matches!(kind, Kind::Yield | Kind::Sleep);
-            if object == ObjectId::NONE {
+            same_loop |= spin.compared_at.is_some_and(|place| place == (step.kind, step.object, step.site));
+            yields |= matches!(step.kind, Kind::Yield | Kind::Sleep);
+            if step.object == ObjectId::NONE {
                 continue;
             }
-            match used.iter_mut().find(|used| used.object == object) {
-                Some(used) => (used.last, used.left) = (step, left),
-                None => {
-                    let found = trail.events[step as usize].before;
-                    used.push(Used { object, found, left, last: step });
-                }
+            match used.iter_mut().find(|used| used.object == step.object) {
+                Some(used) => (used.last, used.left) = (step.step, step.after),
+                None => used.push(Used {
+                    object: step.object,
+                    found: step.before,
+                    left: step.after,
+                    last: step.step,
+                }),
             }
         }
         if used.is_empty() {
@@ -389,14 +359,13 @@ impl World {
         let cells =
             Cells { addresses: &self.addresses, events: &self.trace.events, generation: self.generation };
         let spin = &mut self.threads[self.running].spin;
-        let exact = spin.is_as_before(place, frame, base, &cells);
+        let exact = spin.is_as_before(op, frame, base, &cells);
         let enough = if yields { ROUNDS } else { ROUNDS_WITHOUT_HINT };
         if exact || spin.rounds > enough && spin.comparisons >= COMPARISONS {
             self.spin_bound_reached |= !exact;
             let objects = used.into_iter().map(|used| used.object).collect();
             spin.gate = Gate { closed: true, objects, opened };
             self.gated += 1;
-            self.find_next_special();
         }
     }
 
@@ -412,13 +381,9 @@ impl World {
     /// Gates open when a step changes what their threads wait for.
     #[inline]
     pub(super) fn announce_change(&mut self, step: StepIndex) {
-        if self.gated > 0 {
-            self.announce_to_gated(step);
+        if self.gated == 0 {
+            return;
         }
-    }
-
-    #[cold]
-    fn announce_to_gated(&mut self, step: StepIndex) {
         for access in self.trace.events[step as usize].accesses {
             if changes(access.mode) {
                 self.open_gates(access.object, step);
@@ -427,8 +392,9 @@ impl World {
     }
 
     /// Tells gated threads that `object` was changed by `step`.
+    #[inline]
     fn open_gates(&mut self, object: ObjectId, step: StepIndex) {
-        if object == ObjectId::NONE {
+        if self.gated == 0 || object == ObjectId::NONE {
             return;
         }
         for thread in &mut self.threads {
@@ -447,7 +413,7 @@ impl World {
     }
 
     /// The thread whose turn it is goes through its gate, if it has one; the step that opened it.
-    #[cold]
+    #[inline]
     pub(crate) fn pass_gate(&mut self) -> StepIndex {
         let spin = &mut self.threads[self.current].spin;
         if !spin.gate.closed {
@@ -455,28 +421,7 @@ impl World {
         }
         spin.gate.closed = false;
         spin.forget_state();
-        let opened = spin.gate.opened;
         self.gated -= 1;
-        self.find_next_special();
-        opened
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn differences_are_found_in_every_byte() {
-        for length in [0, 1, 31, 32, 33, 64, 100] {
-            let was = vec![0_u8; length];
-            assert_eq!(differences(&was, &was).count(), 0);
-            for at in 0..length {
-                let mut is = was.clone();
-                (is[at], is[length - 1]) = (1, 2);
-                let expected = if at == length - 1 { vec![at] } else { vec![at, length - 1] };
-                assert_eq!(differences(&was, &is).collect::<Vec<_>>(), expected);
-            }
-        }
+        spin.gate.opened
     }
 }

@@ -8,9 +8,9 @@
 //! `get_mut` and `upgrade` observe the count. A clone needs a reference that its thread holds, so
 //! no other thread's drop can be the last one at that moment: swapping the two changes neither.
 
-use crate::exec::{Active, Passage, active};
+use crate::exec::{Active, active};
 use crate::model::{Kind, Site};
-use crate::races::Order;
+use crate::races::{Atomic, Order};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -20,55 +20,61 @@ fn unknown_site() -> Site {
 }
 
 /// An operation of user code inside an execution, whose turn has come; nothing for any other.
-#[derive(Clone, Copy)]
 struct Step {
     active: Option<Active>,
-    passage: Passage,
+    kind: Kind,
+    memory: (usize, usize),
+    /// It may be a round of a loop.
+    again: bool,
 }
 
 /// Announces an operation if user code inside an execution does it.
-#[inline(always)]
+#[inline]
 fn step<T>(kind: Kind, cell: &T) -> Step {
     let active = active().filter(Active::in_user);
-    let passage = active.map_or(Passage::PLAIN, |active| {
-        active.memory(kind, std::ptr::from_ref(cell).addr(), size_of::<T>(), unknown_site())
-    });
-    Step { active, passage }
+    let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
+    let again = active.is_some_and(|active| active.memory(kind, memory, unknown_site()).1);
+    Step { active, kind, memory, again }
 }
 
 impl Step {
     /// It was done and found `before`; it left `after`, or only looked.
-    fn found(self, before: u64, after: Option<u64>, order: i32) {
+    fn found(&self, before: u64, after: Option<u64>, order: i32) {
         if let Some(active) = self.active {
             active.executed_on(before, after);
-            self.order(active, after.is_some(), order);
+            self.order(after.is_some(), order);
         }
     }
 
     /// It was a compare-exchange.
-    fn compared(self, before: u64, expected: u64, after: Option<u64>, order: i32) {
+    fn compared(&self, before: u64, expected: u64, after: Option<u64>, order: i32) {
         if let Some(active) = self.active {
             active.executed_cas(before, expected, after);
-            self.order(active, after.is_some(), order);
+            self.order(after.is_some(), order);
         }
     }
 
     /// It changed a count; `last`: nobody is left.
-    #[inline]
-    fn counted(self, last: bool, order: i32) {
+    fn counted(&self, last: bool, order: i32) {
         if let Some(active) = self.active {
             if last {
                 active.executed_as_write();
             }
-            self.order(active, true, order);
+            self.order(true, order);
         }
     }
 
-    #[inline]
-    fn order(self, active: Active, wrote: bool, order: i32) {
-        active.executed_atomic(wrote, || Order::of_number(order));
-        if self.passage.is_again() {
-            active.leave_no_residue();
+    fn order(&self, wrote: bool, order: i32) {
+        let atomic = match self.kind {
+            _ if !wrote => Atomic::Load,
+            Kind::Store => Atomic::Store,
+            _ => Atomic::ReadModifyWrite,
+        };
+        if let Some(active) = self.active {
+            active.atomic(self.memory, atomic, Order::of_number(order));
+            if self.again {
+                active.leave_no_residue();
+            }
         }
     }
 }

@@ -515,12 +515,7 @@ impl Objects {
     }
 
     /// Whether `op`, pending in `thread`, could run now.
-    #[inline]
     pub fn ready(&self, thread: ThreadId, op: &Op) -> Ready {
-        if op.kind.is_always_ready() { Ready::ALWAYS } else { self.ready_by_state(thread, op) }
-    }
-
-    fn ready_by_state(&self, thread: ThreadId, op: &Op) -> Ready {
         match (op.kind, self.states.get(op.object.0 as usize)) {
             (Kind::Lock, Some(State::Mutex(mutex))) => mutex.ready(),
             (Kind::CondvarWake | Kind::FutexSleep, Some(State::Condvar(condvar))) => {
@@ -548,7 +543,6 @@ impl Objects {
         applied
     }
 
-    #[inline(always)]
     fn change(&mut self, moment: Moment, op: &Op) -> Applied {
         if !self.read_guards.is_empty() {
             self.note_read_guards(moment.thread, op);

@@ -221,26 +221,6 @@ impl Kind {
         )
     }
 
-    /// Whether it can run in every state, in one way only.
-    #[inline]
-    pub(crate) const fn is_always_ready(self) -> bool {
-        matches!(
-            self,
-            Kind::Spawn
-                | Kind::End
-                | Kind::Load
-                | Kind::Store
-                | Kind::ReadModifyWrite
-                | Kind::CompareExchange
-                | Kind::CountUp
-                | Kind::CountDown
-                | Kind::Unlock
-                | Kind::NotifyOne
-                | Kind::NotifyAll
-                | Kind::DropSender
-        )
-    }
-
     /// Whether it lets time pass until something happens elsewhere.
     pub const fn waits(self) -> bool {
         matches!(
@@ -290,12 +270,6 @@ impl Op {
     /// An operation without parameter or deadline.
     pub const fn new(kind: Kind, object: ObjectId, site: Site) -> Op {
         Op { kind, object, second: ObjectId::NONE, arg: 0, deadline: u64::MAX, site }
-    }
-
-    /// What it does, with which object, and where.
-    #[inline]
-    pub const fn place(&self) -> (Kind, ObjectId, Site) {
-        (self.kind, self.object, self.site)
     }
 
     /// Whether it can time out.

@@ -1,71 +1,82 @@
 //! What all atomics have in common, as one macro over the wrapped std type.
 
-use crate::exec::{Active, Passage, active};
+use crate::exec::{Active, active};
 use crate::model::Kind;
+use crate::races::Atomic;
+use crate::search::step::Alt;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 /// Announces an operation on `cell` and waits for its turn.
-#[inline(always)]
+#[inline]
 pub(super) fn step<T>(kind: Kind, cell: &T, site: &'static Location<'static>) -> Step {
     // The engine comes here too, if the program has an allocator of its own that counts what it gives.
     let active = active().filter(Active::in_user);
-    let passage = active.map_or(Passage::PLAIN, |active| {
-        active.memory(kind, std::ptr::from_ref(cell).addr(), size_of::<T>(), site)
-    });
-    Step { active, passage }
+    let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
+    let (alt, again) = active.map_or((Alt::DEFAULT, false), |active| active.memory(kind, memory, site));
+    Step { active, kind, memory, fails: alt == Alt::WEAK_FAILURE, again }
 }
 
-/// An operation whose turn has come. Small enough for two registers.
-#[derive(Clone, Copy)]
+/// An operation whose turn has come.
 pub(super) struct Step {
     active: Option<Active>,
-    passage: Passage,
+    kind: Kind,
+    /// Where the atomic is, and how large.
+    memory: (usize, usize),
+    /// It is a weak CAS and is to fail for no reason.
+    pub(super) fails: bool,
+    /// It may be a round of a loop.
+    again: bool,
 }
 
 impl Step {
-    /// It is a weak CAS and is to fail for no reason.
-    #[inline]
-    pub(super) fn fails(self) -> bool {
-        self.passage.fails()
-    }
-
     /// It was done, found `before` and left `after`; `None`: it only looked.
-    #[inline(never)]
-    pub(super) fn found(self, before: u64, after: Option<u64>, order: Ordering) {
-        let Some(active) = self.active else { return };
-        if self.passage.is_again() {
-            done_again(active, (before, None, after), order);
-            return active.leave_no_residue();
+    #[inline]
+    pub(super) fn found(&self, before: u64, after: Option<u64>, order: Ordering) {
+        if let Some(active) = self.active {
+            if self.again {
+                self.done_again(active, (before, None, after), order);
+                return active.leave_no_residue();
+            }
+            active.executed_on(before, after);
+            self.order(active, after.is_some(), order);
         }
-        active.executed_on(before, after);
-        active.executed_atomic(after.is_some(), || order.into());
     }
 
     /// It was a CAS.
-    #[inline(never)]
-    pub(super) fn compared(self, before: u64, expected: u64, after: Option<u64>, order: Ordering) {
-        let Some(active) = self.active else { return };
-        if self.passage.is_again() {
-            done_again(active, (before, Some(expected), after), order);
-            return active.leave_no_residue();
+    #[inline]
+    pub(super) fn compared(&self, before: u64, expected: u64, after: Option<u64>, order: Ordering) {
+        if let Some(active) = self.active {
+            if self.again {
+                self.done_again(active, (before, Some(expected), after), order);
+                return active.leave_no_residue();
+            }
+            active.executed_cas(before, expected, after);
+            self.order(active, after.is_some(), order);
         }
-        active.executed_cas(before, expected, after);
-        active.executed_atomic(after.is_some(), || order.into());
     }
-}
 
-/// What may be a round of a loop found a value, expected one if it was a CAS, and left one; not inlined, so that what it
-/// leaves can be removed.
-#[cold]
-#[inline(never)]
-fn done_again(active: Active, values: (u64, Option<u64>, Option<u64>), order: Ordering) {
-    let (before, expected, after) = values;
-    match expected {
-        Some(expected) => active.executed_cas(before, expected, after),
-        None => active.executed_on(before, after),
+    /// It found a value, expected one if it was a CAS, and left one; not inlined, so that what it leaves can be removed.
+    #[cold]
+    #[inline(never)]
+    fn done_again(&self, active: Active, values: (u64, Option<u64>, Option<u64>), order: Ordering) {
+        let (before, expected, after) = values;
+        match expected {
+            Some(expected) => active.executed_cas(before, expected, after),
+            None => active.executed_on(before, after),
+        }
+        self.order(active, after.is_some(), order);
     }
-    active.executed_atomic(after.is_some(), || order.into());
+
+    #[inline]
+    fn order(&self, active: Active, wrote: bool, order: Ordering) {
+        let atomic = match self.kind {
+            _ if !wrote => Atomic::Load,
+            Kind::Store => Atomic::Store,
+            _ => Atomic::ReadModifyWrite,
+        };
+        active.atomic(self.memory, atomic, order.into());
+    }
 }
 
 /// A value as the number that stands for it in a trace.
@@ -205,7 +216,7 @@ macro_rules! atomic_cell {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 let step = cell::step(Kind::CompareExchangeWeak, self, Location::caller());
-                if step.fails() {
+                if step.fails {
                     let found = self.0.load(Ordering::Relaxed);
                     step.found(found.bits(), None, failure);
                     return Err(found);
