@@ -192,6 +192,11 @@ impl Optimal {
         let shared = if differs.is_none() { self.shared } else { 0 };
         self.last_path.clear();
         let end = trace.events.len() as StepIndex;
+        if trace.end == End::Stopped && end < self.tree.start(line) {
+            // The model refuses what it has done before.
+            self.history.read(trace);
+            return differs.or(Some(end));
+        }
         if trace.end == End::Stopped && end < self.tree.free(line) {
             self.history.read(trace);
             self.refused(line, trace);

@@ -483,3 +483,22 @@ fn hunting_costs_few_executions_in_programs_of_some_size() {
     }
     assert_eq!(explore(&readers(8), Options { hunts: 48, ..Options::default() }).executions, 256);
 }
+
+#[test]
+fn a_model_that_refuses_what_it_has_done_before_differs() {
+    let mut toy = Toy::new(fetch_add(2, 3));
+    let mut search = Search::new(Options::default());
+    let mut trace = Trace::default();
+    loop {
+        let order = search.next().expect("some execution leaves another one behind its first step");
+        let leaves = order.plan.deltas.last().map_or(0, |last| last.step);
+        toy.run(order.plan, order.guide, &mut trace);
+        if leaves > 1 {
+            trace.events.truncate(1);
+            trace.end = End::Stopped;
+            assert_eq!(search.learn(&trace).differs_at, Some(1));
+            return;
+        }
+        assert_eq!(search.learn(&trace).differs_at, None);
+    }
+}
