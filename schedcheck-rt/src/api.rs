@@ -25,7 +25,7 @@ pub fn choose(n: usize) -> usize {
     if let Some(active) = active() {
         assert!(n <= MOST_CHOICES, "at most {MOST_CHOICES} choices");
         let op = Op::new(Kind::Choose, ObjectId::NONE, std::panic::Location::caller());
-        return active.perform(Op { arg: n as u32, ..op }).result as usize;
+        return active.perform(Op { arg: n as u32, ..op }) as usize;
     }
     0
 }

@@ -69,6 +69,8 @@ pub(crate) struct World {
     pub(crate) current: Slot,
     /// The thread whose code is executing: `current`, but for the moment of a hand-over.
     pub(crate) running: Slot,
+    /// Where the engine's stack for it begins.
+    pub(crate) engine_top: usize,
     /// Nothing more will be executed.
     pub(crate) over: bool,
     /// The alternative its operation takes.
@@ -157,6 +159,7 @@ impl World {
             threads: Vec::new(),
             current: 0,
             running: 0,
+            engine_top: 0,
             over: false,
             alt: Alt::DEFAULT,
             forced: false,
@@ -286,6 +289,7 @@ impl World {
             time: 0,
             std_words: Kept::default(),
             stack_base: 0,
+            engine_top: 0,
             spin: self.spare_spins.pop().unwrap_or_else(|| Box::new(Spin::new())),
             unheard_panic: false,
         });

@@ -98,47 +98,43 @@ impl Active {
 
     #[inline(never)]
     fn touch_shared(self, address: usize, size: usize, touch: Touch, place: u32) {
-        let found = self.in_engine(|world| {
-            let races = world.races.as_mut()?;
+        self.aside(|| {
+            let world = self.world();
+            let Some(races) = &mut world.races else { return };
             if races.seeks(address, size, touch, place) {
                 world.race_memory.meet(size);
             }
             let race = races.touch(address, size, touch, place);
-            Found::of(race, races.is_blind())
+            let found = Found::of(race, races.is_blind());
+            self.conclude(found);
         });
-        self.conclude(found);
     }
 
     /// User code reads memory without relying on what it reads.
     #[inline]
     pub(crate) fn glance(&self, address: usize, size: usize, caller: usize) {
         let world = self.world();
-        if let (true, Some(races)) = (world.in_user & !world.unwatched, &mut world.races)
-            && let Some(race) = races.glance(address, size, caller as u32)
-        {
-            self.end_with(race);
+        if world.races.is_some() && world.in_user & !world.unwatched {
+            self.aside(|| {
+                let races = self.world().races.as_mut();
+                if let Some(race) = races.and_then(|races| races.glance(address, size, caller as u32)) {
+                    self.end_with(race);
+                }
+            });
         }
     }
 
     /// The step just executed was an atomic operation on so many bytes at an address.
-    #[inline]
-    pub(crate) fn atomic(&self, memory: (usize, usize), atomic: Atomic, order: Order) {
-        if self.world().races.is_some() {
-            self.note_atomic(memory, atomic, order);
+    pub(super) fn note_atomic(&self, memory: (usize, usize), atomic: Atomic, order: Order) {
+        let world = self.world();
+        let Some(races) = &mut world.races else { return };
+        let object = world.trace.events.last().map_or(ObjectId::NONE, |event| event.accesses[0].object);
+        let touch = if atomic == Atomic::Load { Touch::AtomicRead } else { Touch::AtomicWrite };
+        if races.seeks(memory.0, memory.1, touch, 0) {
+            world.race_memory.meet(memory.1);
         }
-    }
-
-    fn note_atomic(&self, memory: (usize, usize), atomic: Atomic, order: Order) {
-        let found = self.in_engine(|world| {
-            let races = world.races.as_mut()?;
-            let object = world.trace.events.last().map_or(ObjectId::NONE, |event| event.accesses[0].object);
-            let touch = if atomic == Atomic::Load { Touch::AtomicRead } else { Touch::AtomicWrite };
-            if races.seeks(memory.0, memory.1, touch, 0) {
-                world.race_memory.meet(memory.1);
-            }
-            let race = races.atomic(object, memory, atomic, order);
-            Found::of(race, races.is_blind())
-        });
+        let race = races.atomic(object, memory, atomic, order);
+        let found = Found::of(race, races.is_blind());
         self.conclude(found);
     }
 
@@ -156,7 +152,6 @@ impl Active {
     #[inline(never)]
     fn end_blind(&self) {
         let world = self.world();
-        world.in_user = false;
         world.once_more = true;
         world.over = true;
         self.suspend();
@@ -176,7 +171,6 @@ impl Active {
     #[inline(never)]
     fn end_with(&self, race: Race) {
         let world = self.world();
-        world.in_user = false;
         let earlier = world.race_memory.met.take();
         world.race = Some(FoundRace { race, earlier, later: Backtrace::force_capture() });
         world.race_memory.last = Some(race);

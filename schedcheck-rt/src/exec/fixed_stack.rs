@@ -2,6 +2,8 @@
 //!
 //! Objects on stacks are known by their addresses. A search that goes on in another process must find them
 //! where they were, whatever was mapped before, so the place depends on the thread's number alone.
+//!
+//! Below it, behind a guard page, is the stack on which the engine works for that thread ([`super::own_stack`]).
 
 use corosensei::stack::{Stack, StackPointer};
 use std::num::NonZeroUsize;
@@ -11,11 +13,14 @@ const BASE: usize = 0x2100_0000_0000;
 /// From one to the next: twice the size, so that they are far from each other.
 const STRIDE: usize = 2 * BYTES;
 /// Room for one thread: std's default for spawned threads.
-pub(super) const BYTES: usize = 2 << 20;
-/// Below the stack, not accessible.
+const BYTES: usize = 2 << 20;
+/// Room for the engine.
+const ENGINE: usize = 256 << 10;
+/// Below each of the two, not accessible.
 pub(super) const GUARD: usize = 0x1000;
+const ALL: usize = GUARD + ENGINE + GUARD + BYTES;
 
-/// A mapping with a guard page at its lower end.
+/// A mapping: a guard page, the engine's stack, another guard page, the thread's stack.
 #[derive(Debug)]
 pub(crate) struct FixedStack {
     start: usize,
@@ -28,27 +33,34 @@ impl FixedStack {
         let start = map(wanted, libc::MAP_FIXED_NOREPLACE).or_else(|| map(0, 0));
         FixedStack { start: start.expect("the system gives memory for a stack") }
     }
+
+    /// The upper end of the engine's stack.
+    pub(crate) fn engine_top(&self) -> usize {
+        self.start + GUARD + ENGINE
+    }
 }
 
-/// New memory, accessible but for the guard page.
+/// New memory, accessible but for the guard pages.
 fn map(wanted: usize, flags: libc::c_int) -> Option<usize> {
     let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK | libc::MAP_NORESERVE;
     // SAFETY: maps new memory, never over what is there.
-    let mapped = unsafe { libc::mmap(wanted as *mut _, BYTES + GUARD, libc::PROT_NONE, flags, -1, 0) };
+    let mapped = unsafe { libc::mmap(wanted as *mut _, ALL, libc::PROT_NONE, flags, -1, 0) };
     if mapped == libc::MAP_FAILED {
         return None;
     }
     let start = mapped as usize;
-    // SAFETY: all but the first page of the mapping just made.
-    let opened =
-        unsafe { libc::mprotect((start + GUARD) as *mut _, BYTES, libc::PROT_READ | libc::PROT_WRITE) };
-    (opened == 0).then_some(start)
+    let open = |from: usize, bytes: usize| {
+        // SAFETY: a part of the mapping just made.
+        unsafe { libc::mprotect(from as *mut _, bytes, libc::PROT_READ | libc::PROT_WRITE) == 0 }
+    };
+    let opened = open(start + GUARD, ENGINE) && open(start + ALL - BYTES, BYTES);
+    opened.then_some(start)
 }
 
 impl Drop for FixedStack {
     fn drop(&mut self) {
         // SAFETY: this stack's own mapping, on which nobody runs.
-        unsafe { libc::munmap(self.start as *mut _, BYTES + GUARD) };
+        unsafe { libc::munmap(self.start as *mut _, ALL) };
     }
 }
 
@@ -56,11 +68,11 @@ impl Drop for FixedStack {
 // but for the guard page, which is the lowest one as the trait wants it.
 unsafe impl Stack for FixedStack {
     fn base(&self) -> StackPointer {
-        NonZeroUsize::new(self.start + GUARD + BYTES).expect("the end of a mapping is not 0")
+        NonZeroUsize::new(self.start + ALL).expect("the end of a mapping is not 0")
     }
 
     fn limit(&self) -> StackPointer {
-        NonZeroUsize::new(self.start).expect("nothing is mapped at 0")
+        NonZeroUsize::new(self.start + ALL - BYTES - GUARD).expect("nothing is mapped at 0")
     }
 }
 

@@ -36,7 +36,7 @@ impl Active {
             return -i64::from(libc::EAGAIN);
         }
         let sleep = Op { deadline, ..Op::new(Kind::FutexSleep, queue, site) };
-        if self.perform(sleep).result == crate::model::TIMED_OUT {
+        if self.perform(sleep) == crate::model::TIMED_OUT {
             return -i64::from(libc::ETIMEDOUT);
         }
         0
@@ -45,7 +45,7 @@ impl Active {
     fn futex_wake(&self, address: usize, count: u32) -> i64 {
         let queue = self.futex_queue(address);
         let wake = Op { arg: count, ..Op::new(Kind::FutexWake, queue, Location::caller()) };
-        self.perform(wake).result.into()
+        self.perform(wake).into()
     }
 
     fn relative(&self, timeout: usize) -> u64 {

@@ -288,18 +288,17 @@ pub(crate) fn allocate(size: usize, align: usize, caller: usize) -> Option<*mut 
     if !active.in_user() || !is_binary_text(caller) {
         return None;
     }
-    let world = active.world();
-    let thread = usize::from(world.threads[world.running].id.0);
-    world.in_user = false;
-    let block = world.heap.allocate(thread, size, align);
-    if let (Some(block), Some(races)) = (&block, &mut world.races)
-        && block.had_a_life
-    {
-        // All of it was freed, not only as much as is asked for now.
-        races.allocated(block.start.addr(), size_of_class(class_of(size)));
-    }
-    world.in_user = true;
-    block.map(|block| block.start)
+    active.in_engine(|world| {
+        let thread = usize::from(world.threads[world.running].id.0);
+        let block = world.heap.allocate(thread, size, align);
+        if let (Some(block), Some(races)) = (&block, &mut world.races)
+            && block.had_a_life
+        {
+            // All of it was freed, not only as much as is asked for now.
+            races.allocated(block.start.addr(), size_of_class(class_of(size)));
+        }
+        block.map(|block| block.start)
+    })
 }
 
 /// Gives a block of the heap back.
@@ -315,11 +314,10 @@ pub(crate) fn free(block: *mut u8) {
     {
         active.touch(block.addr(), size, Touch::Free, 0);
     }
-    let world = active.world();
-    let thread = usize::from(world.threads[world.running].id.0);
-    let before = std::mem::replace(&mut world.in_user, false);
-    world.heap.free(thread, block.addr());
-    world.in_user = before;
+    active.in_engine(|world| {
+        let thread = usize::from(world.threads[world.running].id.0);
+        world.heap.free(thread, block.addr());
+    });
 }
 
 /// The usable size of a block of the heap.

@@ -23,11 +23,11 @@ pub(crate) mod names;
 mod os_thread;
 pub mod outcome;
 pub(crate) mod outside;
+mod own_stack;
 mod panics;
 mod passing;
 pub mod places;
 mod remedy;
-mod residue;
 mod run;
 pub(crate) mod script;
 pub(crate) mod signal_stack;
@@ -46,7 +46,8 @@ pub(crate) use panics::IN_SCOPE;
 pub use run::{Execution, Test, TestResult};
 pub use script::{Fate, Unmet};
 
-use crate::model::{Applied, Kind, ObjectKind, Op, Site};
+use crate::model::{Kind, ObjectKind, Op, Site};
+use crate::races::{Atomic, Order};
 use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
 use std::any::Any;
@@ -91,11 +92,24 @@ impl Active {
     /// Runs engine code: allocations in it outlive the execution.
     #[inline]
     fn in_engine<R>(&self, section: impl FnOnce(&mut World) -> R) -> R {
-        let world = self.world();
-        let before = std::mem::replace(&mut world.in_user, false);
-        let result = section(world);
-        world.in_user = before;
-        result
+        self.aside(|| section(self.world()))
+    }
+
+    /// The same of code that may suspend. User code is left for the engine's own stack.
+    #[inline]
+    fn aside<R>(&self, section: impl FnOnce() -> R) -> R {
+        if !self.world().in_user {
+            return section();
+        }
+        let top = self.world().engine_top;
+        let work = || {
+            self.world().in_user = false;
+            let result = section();
+            self.world().in_user = true;
+            result
+        };
+        // SAFETY: user code runs, so nobody works on the engine's stack of its thread.
+        unsafe { own_stack::call(top, work) }
     }
 
     /// Whether user code is running, as opposed to the engine on its behalf.
@@ -104,31 +118,39 @@ impl Active {
         self.world().in_user
     }
 
-    /// Announces `op`, waits for its turn, executes it.
-    #[inline(always)]
-    pub(crate) fn perform(&self, op: Op) -> Applied {
-        if self.world().threads[self.world().current].spin.may_repeat(&op) {
-            let frame = spin::Frame::capture();
-            let applied = self.perform_again(&op, &frame);
-            self.leave_no_residue();
-            return applied;
+    /// Announces `op`, waits for its turn, executes it. The answer is the model's.
+    #[inline]
+    pub(crate) fn perform(&self, op: Op) -> u32 {
+        let by_user = self.in_user();
+        self.aside(|| {
+            if by_user {
+                self.look_out_for_loop(&op);
+            }
+            self.perform_now(op)
+        })
+    }
+
+    /// The same of an operation that waits for nobody.
+    fn perform_unlooped(&self, op: Op) -> u32 {
+        self.aside(|| self.perform_now(op))
+    }
+
+    /// Gates the running thread if `op`, for which user code called the engine, is a round of a loop that waits.
+    #[inline]
+    fn look_out_for_loop(&self, op: &Op) {
+        let world = self.world();
+        if world.threads[world.current].spin.may_repeat(op) {
+            // SAFETY: user code called the engine, so we work on that stack.
+            let frame = unsafe { own_stack::caller(world.engine_top) };
+            world.consider_loop(op, &frame);
         }
-        self.perform_now(op)
     }
 
-    /// As [`Active::perform`], of what may be a round of a loop.
-    #[cold]
-    #[inline(never)]
-    fn perform_again(&self, op: &Op, frame: &spin::Frame) -> Applied {
-        self.in_engine(|world| world.consider_loop(op, frame));
-        self.perform_now(*op)
-    }
-
-    fn perform_now(&self, op: Op) -> Applied {
+    fn perform_now(&self, op: Op) -> u32 {
+        debug_assert!(!self.in_user(), "steps are the engine's work");
         if self.world().script.counts_steps() && self.world().stops_before(&op) {
             self.stop_here(op.site);
         }
-        self.world().in_user = false;
         if self.world().announce(op) != Turn::Mine {
             // If the execution is over, this does not return.
             self.suspend();
@@ -140,25 +162,24 @@ impl Active {
         if self.world().over {
             self.suspend();
         }
-        self.world().in_user = true;
-        applied
+        applied.result
     }
 
     /// Performs `op` as announced if `condition` holds when its turn comes; otherwise only its
     /// second access is made, as a read, and the answer is false.
     pub(crate) fn perform_if(&self, op: Op, condition: impl FnOnce() -> bool) -> bool {
-        self.world().in_user = false;
-        if self.world().announce(op) != Turn::Mine {
-            self.suspend();
-        }
-        let holds = condition();
-        if !holds {
-            let look = Op { object: op.second, ..Op::new(Kind::Load, op.second, op.site) };
-            self.world().replace_announced(look);
-        }
-        self.world().execute();
-        self.world().in_user = true;
-        holds
+        self.aside(|| {
+            if self.world().announce(op) != Turn::Mine {
+                self.suspend();
+            }
+            let holds = condition();
+            if !holds {
+                let look = Op { object: op.second, ..Op::new(Kind::Load, op.second, op.site) };
+                self.world().replace_announced(look);
+            }
+            self.world().execute();
+            holds
+        })
     }
 
     /// The running thread goes no further, and the execution says nothing. Does not return.
@@ -182,62 +203,59 @@ impl Active {
         unsafe { switch::suspend(exit) };
     }
 
-    /// Performs an operation on a memory cell: where it is, and how large. Whether it may be a round of a loop: then the caller leaves no
-    /// residue.
-    #[inline(always)]
-    pub(crate) fn memory(&self, kind: Kind, cell: (usize, usize), site: Site) -> (Alt, bool) {
+    /// Performs an operation on a memory cell: where it is, and how large. `real` does it when its turn has come, and says
+    /// what came of it.
+    #[inline]
+    pub(crate) fn memory<R>(
+        &self,
+        kind: Kind,
+        cell: (usize, usize),
+        site: Site,
+        real: impl FnOnce(Alt) -> (R, Done),
+    ) -> R {
+        self.aside(|| {
+            let alt = self.memory_in_turn(kind, cell, site);
+            let (result, done) = real(alt);
+            self.memory_done(kind, cell, done);
+            result
+        })
+    }
+
+    fn memory_in_turn(&self, kind: Kind, cell: (usize, usize), site: Site) -> Alt {
         let world = self.world();
-        let object = match world.known_memory(cell.0) {
-            Some(object) => object,
-            None => self.in_engine(|world| world.memory_at(cell)),
-        };
+        let object = world.known_memory(cell.0).unwrap_or_else(|| world.memory_at(cell));
         let op = Op::new(kind, object, site);
-        if world.threads[world.current].spin.may_repeat(&op) {
-            let frame = spin::Frame::capture();
-            return (self.memory_again(&op, &frame), true);
-        }
-        (self.memory_now(op), false)
-    }
-
-    /// As [`Active::memory`], of what may be a round of a loop.
-    #[cold]
-    #[inline(never)]
-    fn memory_again(&self, op: &Op, frame: &spin::Frame) -> Alt {
-        self.in_engine(|world| world.consider_loop(op, frame));
-        self.memory_now(*op)
-    }
-
-    #[inline(always)]
-    fn memory_now(&self, op: Op) -> Alt {
-        let world = self.world();
+        self.look_out_for_loop(&op);
         if world.goes_on() {
-            // The trace outlives the execution, also if it grows here.
-            world.in_user = false;
             world.execute_in_passing(&op);
-            world.in_user = true;
             return Alt::DEFAULT;
         }
         self.perform_now(op);
         self.world().alternative()
     }
 
-    /// The memory operation just performed found `before` and left `after`; `None`: only looked.
-    #[inline]
-    pub(crate) fn executed_on(&self, before: u64, after: Option<u64>) {
-        self.world().executed_on(before, after);
-    }
-
-    /// The CAS just performed found `before`, wanted `expected`, and left `after` if it succeeded.
-    #[inline]
-    pub(crate) fn executed_cas(&self, before: u64, expected: u64, after: Option<u64>) {
-        self.world().executed_cas(before, expected);
-        self.world().executed_on(before, after);
-    }
-
-    /// The operation just performed can be told from others of its kind after all.
-    #[inline]
-    pub(crate) fn executed_as_write(&self) {
-        self.world().executed_as_write();
+    fn memory_done(&self, kind: Kind, cell: (usize, usize), done: Done) {
+        let world = self.world();
+        match done.effect {
+            Effect::Counted { last } => {
+                if last {
+                    world.executed_as_write();
+                }
+            }
+            Effect::Found { before, after } => world.executed_on(before, after),
+            Effect::Compared { before, expected, after } => {
+                world.executed_cas(before, expected);
+                world.executed_on(before, after);
+            }
+        }
+        if world.races.is_some() {
+            let atomic = match kind {
+                _ if !done.effect.wrote() => Atomic::Load,
+                Kind::Store => Atomic::Store,
+                _ => Atomic::ReadModifyWrite,
+            };
+            self.note_atomic(cell, atomic, done.order);
+        }
     }
 
     /// Reads the virtual clock. Every reading moves it a little, so that loops that wait for time
@@ -363,6 +381,33 @@ pub fn outside<R>(section: impl FnOnce() -> R) -> R {
     match active() {
         Some(active) => active.in_engine(|_| section()),
         None => section(),
+    }
+}
+
+/// What came of an operation on a memory cell.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done {
+    pub(crate) effect: Effect,
+    pub(crate) order: Order,
+}
+
+/// What it did to the cell; the values as numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Effect {
+    /// It found `before` and left `after`; `None`: it only looked.
+    Found { before: u64, after: Option<u64> },
+    /// It was a CAS that wanted `expected`.
+    Compared { before: u64, expected: u64, after: Option<u64> },
+    /// It changed a count whose value nobody sees; `last`: nobody is left.
+    Counted { last: bool },
+}
+
+impl Effect {
+    fn wrote(self) -> bool {
+        match self {
+            Effect::Found { after, .. } | Effect::Compared { after, .. } => after.is_some(),
+            Effect::Counted { .. } => true,
+        }
     }
 }
 

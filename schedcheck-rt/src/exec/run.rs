@@ -308,6 +308,7 @@ fn hand_turns_on(active: Active) {
             None => world.threads[slot].carrier.take().expect("a suspended thread has a carrier"),
         };
         let thread = &world.threads[slot];
+        world.engine_top = thread.engine_top;
         let outer = world.std_words.enter(thread.std_words, thread.id.0);
         // The thread comes back inside the engine, which lets user code go on when it is done.
         let resumed = carrier.resume();
@@ -335,7 +336,7 @@ fn hand_turns_on(active: Active) {
 fn started(world: &mut World, slot: Slot, body: Body) -> Carried {
     let thread = &mut world.threads[slot];
     let stack = world.stacks.take(usize::from(thread.id.0));
-    thread.stack_base = stack.base().get();
+    (thread.stack_base, thread.engine_top) = (stack.base().get(), stack.engine_top());
     if let Some(races) = &mut world.races {
         let limit = stack.limit().get();
         races.run_on(slot, limit, stack.base().get() - limit);

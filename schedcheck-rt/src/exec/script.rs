@@ -322,15 +322,15 @@ impl Active {
             world.script.baton.expect("a scenario is going on")
         });
         let id = u32::from(self.world().threads[slot].id.0);
-        self.perform_now(Op { arg: id, ..Op::new(Kind::Transfer, baton, site) });
-        let regained = self.perform_now(Op::new(Kind::Regain, baton, site));
+        self.perform_unlooped(Op { arg: id, ..Op::new(Kind::Transfer, baton, site) });
+        let regained = self.perform_unlooped(Op::new(Kind::Regain, baton, site));
         let world = self.world();
         world.script.armed = false;
         world.find_next_special();
         if world.threads[slot].unheard_panic {
             self.break_off(slot);
         }
-        if regained.result == BLOCKED {
+        if regained == BLOCKED {
             world.put_aside(slot, baton);
             return Came::Blocked;
         }
@@ -360,7 +360,7 @@ impl Active {
         if all_ended {
             self.not_met("all threads that may be chosen have ended".to_owned(), site);
         }
-        self.perform_now(Op { arg: NEVER, ..Op::new(Kind::Regain, baton, site) });
+        self.perform_unlooped(Op { arg: NEVER, ..Op::new(Kind::Regain, baton, site) });
     }
 
     /// The statement that is being executed cannot be met any more. Does not return.
@@ -391,7 +391,7 @@ impl Active {
             Stop::AnyLabel => true,
             Stop::SomeLabel => {
                 let choice = Op { arg: 2, ..Op::new(Kind::Choose, ObjectId::NONE, site) };
-                self.perform(choice).result == 0
+                self.perform(choice) == 0
             }
         };
         if stops {
@@ -416,8 +416,8 @@ impl Active {
         script.armed = false;
         let baton = script.baton.expect("a scenario is going on");
         self.world().find_next_special();
-        self.perform_now(Op::new(Kind::HandBack, baton, site));
-        self.perform_now(Op::new(Kind::Resume, baton, site));
+        self.perform_unlooped(Op::new(Kind::HandBack, baton, site));
+        self.perform_unlooped(Op::new(Kind::Resume, baton, site));
     }
 
     /// The running thread may run again: it announces what was put aside.
@@ -440,7 +440,7 @@ impl Active {
         let baton = world.script.baton.expect("a scenario is going on");
         let left = world.threads.iter().any(|thread| thread.directed && !thread.ended);
         if left {
-            self.perform_now(Op::new(Kind::Release, baton, site));
+            self.perform_unlooped(Op::new(Kind::Release, baton, site));
         }
         let world = self.world();
         world.threads.iter_mut().for_each(|thread| thread.directed = false);

@@ -40,45 +40,26 @@ const ROUNDS: u32 = 4;
 /// The same of a loop that gives no hint that it waits.
 const ROUNDS_WITHOUT_HINT: u32 = 200;
 /// Comparisons of a round with the one before it that a loop gets at least. The first is with nothing, the second with a round
-/// that came from elsewhere, the third with one that found residue of the engine ([`super::residue`]).
+/// that came from elsewhere.
 const COMPARISONS: u32 = 4;
 /// Steps of its own that a thread remembers.
 const MEMORY: usize = 64;
 
-/// The stack and the registers of a thread at the moment it calls a facade.
+/// Registers that a function keeps for its caller, but for the frame pointer, which lies on the stack.
+const KEPT: usize = if cfg!(target_arch = "x86_64") { 5 } else { 11 };
+
+/// The registers and the stack of a thread at the moment it calls the engine ([`super::own_stack`]).
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Frame {
+    registers: [usize; KEPT],
     stack: usize,
-    registers: [usize; 6],
 }
 
 impl Frame {
-    /// Captures the caller. Inlined, so that nothing of the engine lies above the stack pointer
-    /// but the facade's own frame, which is the same in every round.
-    #[inline(always)]
-    pub(crate) fn capture() -> Frame {
-        let mut registers = [0; 6];
-        let stack: usize;
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: copies registers into an array.
-        unsafe {
-            std::arch::asm!(
-                "mov [{into}], rbx", "mov [{into} + 8], rbp", "mov [{into} + 16], r12",
-                "mov [{into} + 24], r13", "mov [{into} + 32], r14", "mov [{into} + 40], r15",
-                "mov {stack}, rsp",
-                into = in(reg) &raw mut registers, stack = out(reg) stack, options(nostack)
-            );
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: copies registers into an array. The others are saved in the facade's own frame.
-        unsafe {
-            std::arch::asm!(
-                "stp x19, x20, [{into}]", "stp x21, x22, [{into}, 16]", "stp x23, x24, [{into}, 32]",
-                "mov {stack}, sp",
-                into = in(reg) &raw mut registers, stack = out(reg) stack, options(nostack)
-            );
-        }
-        Frame { stack, registers }
+    /// The lowest address of the thread's stack: there lie the frame pointer of the caller and a return address.
+    pub(super) fn stack(&self) -> usize {
+        self.stack
     }
 }
 
@@ -119,7 +100,7 @@ pub(crate) struct Spin {
     /// Steps of the execution before that comparison.
     compared_after: usize,
     stack: Vec<u8>,
-    registers: [usize; 6],
+    registers: [usize; KEPT],
     pub(crate) gate: Gate,
 }
 
@@ -134,7 +115,7 @@ impl Spin {
             compared_at: None,
             compared_after: 0,
             stack: Vec::new(),
-            registers: [0; 6],
+            registers: [0; KEPT],
             gate: Gate::default(),
         }
     }

@@ -61,6 +61,8 @@ pub(crate) struct Thread {
     pub(crate) std_words: Kept,
     /// The highest address of its stack.
     pub(crate) stack_base: usize,
+    /// Where the engine's stack for it begins.
+    pub(crate) engine_top: usize,
     /// Whether it goes round in a loop.
     pub(crate) spin: Box<Spin>,
     /// It panicked and nobody has been told yet.

@@ -8,9 +8,9 @@
 //! `get_mut` and `upgrade` observe the count. A clone needs a reference that its thread holds, so
 //! no other thread's drop can be the last one at that moment: swapping the two changes neither.
 
-use crate::exec::{Active, active};
+use crate::exec::{Active, Done, Effect, active};
 use crate::model::{Kind, Site};
-use crate::races::{Atomic, Order};
+use crate::races::Order;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -19,64 +19,22 @@ fn unknown_site() -> Site {
     Location::caller()
 }
 
-/// An operation of user code inside an execution, whose turn has come; nothing for any other.
-struct Step {
-    active: Option<Active>,
-    kind: Kind,
-    memory: (usize, usize),
-    /// It may be a round of a loop.
-    again: bool,
-}
-
-/// Announces an operation if user code inside an execution does it.
-#[inline]
-fn step<T>(kind: Kind, cell: &T) -> Step {
-    let active = active().filter(Active::in_user);
+/// Does `real`, in its turn if user code inside an execution does it: it says what it returns and what it did.
+#[inline(always)]
+fn step<T, R>(kind: Kind, cell: &T, real: impl FnOnce() -> (R, Done)) -> R {
+    let Some(active) = active().filter(Active::in_user) else { return real().0 };
     let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
-    let again = active.is_some_and(|active| active.memory(kind, memory, unknown_site()).1);
-    Step { active, kind, memory, again }
+    active.memory(kind, memory, unknown_site(), |_| real())
 }
 
-impl Step {
-    /// It was done and found `before`; it left `after`, or only looked.
-    fn found(&self, before: u64, after: Option<u64>, order: i32) {
-        if let Some(active) = self.active {
-            active.executed_on(before, after);
-            self.order(after.is_some(), order);
-        }
-    }
+/// It found `before`; it left `after`, or only looked.
+fn found(before: impl Into<u64>, after: Option<u64>, order: i32) -> Done {
+    Done { effect: Effect::Found { before: before.into(), after }, order: Order::of_number(order) }
+}
 
-    /// It was a compare-exchange.
-    fn compared(&self, before: u64, expected: u64, after: Option<u64>, order: i32) {
-        if let Some(active) = self.active {
-            active.executed_cas(before, expected, after);
-            self.order(after.is_some(), order);
-        }
-    }
-
-    /// It changed a count; `last`: nobody is left.
-    fn counted(&self, last: bool, order: i32) {
-        if let Some(active) = self.active {
-            if last {
-                active.executed_as_write();
-            }
-            self.order(true, order);
-        }
-    }
-
-    fn order(&self, wrote: bool, order: i32) {
-        let atomic = match self.kind {
-            _ if !wrote => Atomic::Load,
-            Kind::Store => Atomic::Store,
-            _ => Atomic::ReadModifyWrite,
-        };
-        if let Some(active) = self.active {
-            active.atomic(self.memory, atomic, Order::of_number(order));
-            if self.again {
-                active.leave_no_residue();
-            }
-        }
-    }
+/// It changed a count; `last`: nobody is left.
+fn counted(last: bool, order: i32) -> Done {
+    Done { effect: Effect::Counted { last }, order: Order::of_number(order) }
 }
 
 /// Called once by each instrumented object file.
@@ -104,43 +62,41 @@ macro_rules! width {
     ) => {
         #[unsafe(no_mangle)]
         extern "C" fn $load(cell: &$atomic, order: i32) -> $value {
-            let step = step(Kind::Load, cell);
-            let value = cell.load(Ordering::SeqCst);
-            step.found(value.into(), None, order);
-            value
+            step(Kind::Load, cell, || {
+                let value = cell.load(Ordering::SeqCst);
+                (value, found(value, None, order))
+            })
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn $store(cell: &$atomic, value: $value, order: i32) {
-            let step = step(Kind::Store, cell);
-            let before = cell.swap(value, Ordering::SeqCst);
-            step.found(before.into(), Some(value.into()), order);
+            step(Kind::Store, cell, || {
+                let before = cell.swap(value, Ordering::SeqCst);
+                ((), found(before, Some(value.into()), order))
+            });
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn $exchange(cell: &$atomic, value: $value, order: i32) -> $value {
-            let step = step(Kind::ReadModifyWrite, cell);
-            let before = cell.swap(value, Ordering::SeqCst);
-            step.found(before.into(), Some(value.into()), order);
-            before
+            step(Kind::ReadModifyWrite, cell, || {
+                let before = cell.swap(value, Ordering::SeqCst);
+                (before, found(before, Some(value.into()), order))
+            })
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn $add(cell: &$atomic, value: $value, order: i32) -> $value {
             let kind = if value == 1 { Kind::CountUp } else { Kind::ReadModifyWrite };
-            let step = step(kind, cell);
-            let before = cell.fetch_add(value, Ordering::SeqCst);
-            step.counted(false, order);
-            before
+            step(kind, cell, || (cell.fetch_add(value, Ordering::SeqCst), counted(false, order)))
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn $sub(cell: &$atomic, value: $value, order: i32) -> $value {
             let counts = value == 1;
-            let step = step(if counts { Kind::CountDown } else { Kind::ReadModifyWrite }, cell);
-            let before = cell.fetch_sub(value, Ordering::SeqCst);
-            step.counted(counts && before == 1, order);
-            before
+            step(if counts { Kind::CountDown } else { Kind::ReadModifyWrite }, cell, || {
+                let before = cell.fetch_sub(value, Ordering::SeqCst);
+                (before, counted(counts && before == 1, order))
+            })
         }
 
         #[unsafe(no_mangle)]
@@ -151,14 +107,19 @@ macro_rules! width {
             success: i32,
             failure: i32,
         ) -> i32 {
-            let step = step(Kind::CompareExchange, cell);
-            match cell.compare_exchange(*expected, new, Ordering::SeqCst, Ordering::SeqCst) {
-                Ok(before) => {
-                    step.compared(before.into(), before.into(), Some(new.into()), success);
-                    1
-                }
+            let wanted = *expected;
+            let result = step(Kind::CompareExchange, cell, || {
+                let result = cell.compare_exchange(wanted, new, Ordering::SeqCst, Ordering::SeqCst);
+                let (before, after, order) = match result {
+                    Ok(before) => (before, Some(new.into()), success),
+                    Err(before) => (before, None, failure),
+                };
+                let effect = Effect::Compared { before: before.into(), expected: wanted.into(), after };
+                (result, Done { effect, order: Order::of_number(order) })
+            });
+            match result {
+                Ok(_) => 1,
                 Err(before) => {
-                    step.compared(before.into(), (*expected).into(), None, failure);
                     *expected = before;
                     0
                 }
@@ -180,10 +141,10 @@ macro_rules! width {
         $(
             #[unsafe(no_mangle)]
             extern "C" fn $rmw(cell: &$atomic, value: $value, order: i32) -> $value {
-                let step = step(Kind::ReadModifyWrite, cell);
-                let before = cell.$method(value, Ordering::SeqCst);
-                step.found(before.into(), Some(cell.load(Ordering::SeqCst).into()), order);
-                before
+                step(Kind::ReadModifyWrite, cell, || {
+                    let before = cell.$method(value, Ordering::SeqCst);
+                    (before, found(before, Some(cell.load(Ordering::SeqCst).into()), order))
+                })
             }
         )*
     };

@@ -108,7 +108,7 @@ impl Director {
             1 => able[0],
             count => {
                 let choice = Op { arg: count as u32, ..Op::new(Kind::Choose, ObjectId::NONE, site) };
-                able[now().perform(choice).result as usize]
+                able[now().perform(choice) as usize]
             }
         }
     }

@@ -20,6 +20,7 @@ mod source;
 mod symbols;
 
 use super::controller::World;
+use super::own_stack;
 use crate::model::{Kind, Op, Site};
 use crate::search::step::{ObjectId, Places};
 pub use changed::ChangedLines;
@@ -235,7 +236,7 @@ impl World {
     pub(super) fn note_place(&mut self, op: &Op) {
         let Some(places) = &self.places else { return };
         let thread = &mut self.threads[self.current];
-        let stack = Frames::of_caller(thread.stack_base);
+        let stack = Frames::of_user(self.engine_top, thread.stack_base);
         let before = std::mem::replace(&mut thread.place, places.number(op, stack));
         thread.held = places.is_calm(before) && places.is_calm(thread.place);
         if places.met.borrow().marks[thread.place as usize].variable {
@@ -289,22 +290,11 @@ struct Frames {
 }
 
 impl Frames {
-    /// Valid until the calling function returns.
-    #[inline(always)]
-    fn of_caller(base: usize) -> Frames {
-        let frame: usize;
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: copies a register.
-        unsafe {
-            std::arch::asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags));
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: copies a register.
-        unsafe {
-            std::arch::asm!("mov {}, x29", out(reg) frame, options(nomem, nostack, preserves_flags));
-        }
-        let low = std::ptr::from_ref(&frame).addr();
-        Frames { frame, low, base }
+    /// Those of user code that called the engine, which keeps its pointer to them.
+    fn of_user(engine_top: usize, base: usize) -> Frames {
+        // SAFETY: the engine is at work for user code.
+        let frame = unsafe { own_stack::caller(engine_top) }.stack();
+        Frames { frame, low: frame, base }
     }
 }
 
@@ -318,7 +308,7 @@ impl Iterator for Frames {
             return None;
         }
         let frame = self.frame as *const usize;
-        // SAFETY: two words of the thread's own stack, between a live local and its base. Code
+        // SAFETY: two words of the thread's own stack, between its live end and its base. Code
         // without frame pointers may have left anything in the register, but nothing outside is read.
         let (next, address) = unsafe { (*frame, *frame.add(1)) };
         self.low = self.frame + WORD;

@@ -32,7 +32,7 @@ impl Barrier {
         let object = active.object(&self.tag, || ObjectKind::Barrier);
         let size = u32::try_from(self.size).unwrap_or(u32::MAX);
         let arrive = Op { arg: size, ..Op::new(Kind::BarrierArrive, object, Location::caller()) };
-        let leads = active.perform(arrive).result == LEADER;
+        let leads = active.perform(arrive) == LEADER;
         if !leads {
             active.perform(Op::new(Kind::BarrierLeave, object, Location::caller()));
         }

@@ -111,7 +111,7 @@ impl Once {
     }
 
     fn perform(&self, active: Active, kind: Kind, arg: u32, site: Site) -> u32 {
-        active.perform(Op { arg, ..Op::new(kind, self.object(active), site) }).result
+        active.perform(Op { arg, ..Op::new(kind, self.object(active), site) })
     }
 
     /// Runs `f` if nobody has. An earlier panic is overridden, or repeated with `poison_text`.

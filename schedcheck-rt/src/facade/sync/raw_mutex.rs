@@ -29,7 +29,7 @@ impl RawMutex {
     }
 
     fn perform(&self, active: Active, kind: Kind, site: Site) -> u32 {
-        active.perform(Op::new(kind, self.object(active), site)).result
+        active.perform(Op::new(kind, self.object(active), site))
     }
 
     #[inline(never)]

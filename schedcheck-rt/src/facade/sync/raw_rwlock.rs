@@ -36,7 +36,7 @@ impl RawRwLock {
     }
 
     fn perform(&self, active: Active, kind: Kind, site: Site) -> u32 {
-        active.perform(Op::new(kind, self.object(active), site)).result
+        active.perform(Op::new(kind, self.object(active), site))
     }
 
     #[inline(never)]

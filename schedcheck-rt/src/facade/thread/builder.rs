@@ -154,9 +154,7 @@ fn panicked(payload: &(dyn Any + Send)) {
 #[inline(never)]
 fn leave(outcome: *mut (), needs_drop: bool, site: Site) -> bool {
     let active = active().expect("a controlled thread ends in its execution");
-    if needs_drop
-        && active.perform(Op::new(Kind::Leave, active.life_of(active.current()), site)).result == LAST
-    {
+    if needs_drop && active.perform(Op::new(Kind::Leave, active.life_of(active.current()), site)) == LAST {
         return true;
     }
     active.leave(outcome);

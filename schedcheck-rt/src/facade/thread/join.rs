@@ -63,7 +63,7 @@ pub(super) unsafe fn drop_outcome<T>(outcome: *mut ()) {
 #[inline(never)]
 fn detach(slot: usize, site: Site) -> Option<*mut ()> {
     let active = active()?;
-    let last = active.perform(Op::new(Kind::Detach, active.life_of(slot), site)).result == LAST;
+    let last = active.perform(Op::new(Kind::Detach, active.life_of(slot), site)) == LAST;
     last.then(|| active.take_leavings(slot))
 }
 
@@ -78,7 +78,7 @@ fn await_end(slot: usize, site: Site) -> *mut () {
 #[inline(never)]
 fn has_ended(slot: usize, site: Site) -> bool {
     let active = active().expect("a controlled thread is asked in its execution");
-    active.perform(Op::new(Kind::IsFinished, active.life_of(slot), site)).result == crate::model::FINISHED
+    active.perform(Op::new(Kind::IsFinished, active.life_of(slot), site)) == crate::model::FINISHED
 }
 
 /// A thread that can be waited for: of the execution, or of the system, where `H` is std's handle.

@@ -1,6 +1,6 @@
 //! `AtomicBool`.
 
-use super::cell::{self, Bits};
+use super::cell;
 use crate::model::Kind;
 use std::panic::Location;
 use std::sync::atomic::{self as real, Ordering};
@@ -18,10 +18,10 @@ impl AtomicBool {
     #[track_caller]
     #[inline(never)]
     pub fn fetch_not(&self, order: Ordering) -> bool {
-        let step = cell::step(Kind::ReadModifyWrite, self, Location::caller());
-        let before = self.0.fetch_not(order);
-        step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()), order);
-        before
+        cell::step(Kind::ReadModifyWrite, self, Location::caller(), |_| {
+            let before = self.0.fetch_not(order);
+            (before, cell::found(before, Some(!before), order))
+        })
     }
 }
 

@@ -1,82 +1,47 @@
 //! What all atomics have in common, as one macro over the wrapped std type.
 
-use crate::exec::{Active, active};
+use crate::exec::{Active, Done, Effect, active};
 use crate::model::Kind;
-use crate::races::Atomic;
 use crate::search::step::Alt;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
-/// Announces an operation on `cell` and waits for its turn.
-#[inline]
-pub(super) fn step<T>(kind: Kind, cell: &T, site: &'static Location<'static>) -> Step {
-    // The engine comes here too, if the program has an allocator of its own that counts what it gives.
-    let active = active().filter(Active::in_user);
-    let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
-    let (alt, again) = active.map_or((Alt::DEFAULT, false), |active| active.memory(kind, memory, site));
-    Step { active, kind, memory, fails: alt == Alt::WEAK_FAILURE, again }
-}
-
-/// An operation whose turn has come.
-pub(super) struct Step {
-    active: Option<Active>,
+/// Does `real` to `cell` when its turn has come: told whether it is a weak CAS that is to fail for no reason, it says what it
+/// returns and what it did.
+#[inline(always)]
+pub(super) fn step<T, R>(
     kind: Kind,
-    /// Where the atomic is, and how large.
-    memory: (usize, usize),
-    /// It is a weak CAS and is to fail for no reason.
-    pub(super) fails: bool,
-    /// It may be a round of a loop.
-    again: bool,
+    cell: &T,
+    site: &'static Location<'static>,
+    real: impl FnOnce(bool) -> (R, Done),
+) -> R {
+    // The engine comes here too, if the program has an allocator of its own that counts what it gives.
+    let Some(active) = active().filter(Active::in_user) else { return real(false).0 };
+    let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
+    active.memory(kind, memory, site, |alt| real(alt == Alt::WEAK_FAILURE))
 }
 
-impl Step {
-    /// It was done, found `before` and left `after`; `None`: it only looked.
-    #[inline]
-    pub(super) fn found(&self, before: u64, after: Option<u64>, order: Ordering) {
-        if let Some(active) = self.active {
-            if self.again {
-                self.done_again(active, (before, None, after), order);
-                return active.leave_no_residue();
-            }
-            active.executed_on(before, after);
-            self.order(active, after.is_some(), order);
-        }
-    }
+/// An operation found `before` and left `after`; `None`: it only looked.
+#[inline]
+pub(super) fn found(before: impl Bits, after: Option<impl Bits>, order: Ordering) -> Done {
+    let effect = Effect::Found { before: before.bits(), after: after.map(Bits::bits) };
+    Done { effect, order: order.into() }
+}
 
-    /// It was a CAS.
-    #[inline]
-    pub(super) fn compared(&self, before: u64, expected: u64, after: Option<u64>, order: Ordering) {
-        if let Some(active) = self.active {
-            if self.again {
-                self.done_again(active, (before, Some(expected), after), order);
-                return active.leave_no_residue();
-            }
-            active.executed_cas(before, expected, after);
-            self.order(active, after.is_some(), order);
-        }
-    }
-
-    /// It found a value, expected one if it was a CAS, and left one; not inlined, so that what it leaves can be removed.
-    #[cold]
-    #[inline(never)]
-    fn done_again(&self, active: Active, values: (u64, Option<u64>, Option<u64>), order: Ordering) {
-        let (before, expected, after) = values;
-        match expected {
-            Some(expected) => active.executed_cas(before, expected, after),
-            None => active.executed_on(before, after),
-        }
-        self.order(active, after.is_some(), order);
-    }
-
-    #[inline]
-    fn order(&self, active: Active, wrote: bool, order: Ordering) {
-        let atomic = match self.kind {
-            _ if !wrote => Atomic::Load,
-            Kind::Store => Atomic::Store,
-            _ => Atomic::ReadModifyWrite,
-        };
-        active.atomic(self.memory, atomic, order.into());
-    }
+/// A compare-exchange of `expected` for `new`, with the orders of success and failure, had this result.
+#[inline]
+pub(super) fn compared<T: Bits>(
+    expected: T,
+    new: T,
+    orders: (Ordering, Ordering),
+    result: Result<T, T>,
+) -> Done {
+    let (before, after, order) = match result {
+        Ok(before) => (before, Some(new.bits()), orders.0),
+        Err(before) => (before, None, orders.1),
+    };
+    let effect = Effect::Compared { before: before.bits(), expected: expected.bits(), after };
+    Done { effect, order: order.into() }
 }
 
 /// A value as the number that stands for it in a trace.
@@ -146,29 +111,31 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn load(&self, order: Ordering) -> $value {
-                let step = cell::step(Kind::Load, self, Location::caller());
-                let value = self.0.load(order);
-                step.found(value.bits(), None, order);
-                value
+                cell::step(Kind::Load, self, Location::caller(), |_| {
+                    let value = self.0.load(order);
+                    (value, cell::found(value, None::<$value>, order))
+                })
             }
 
             /// The same as std's `store`.
             #[track_caller]
             #[inline(never)]
             pub fn store(&self, value: $value, order: Ordering) {
-                let step = cell::step(Kind::Store, self, Location::caller());
-                step.found(self.0.load(Ordering::Relaxed).bits(), Some(value.bits()), order);
-                self.0.store(value, order);
+                cell::step(Kind::Store, self, Location::caller(), |_| {
+                    let before = self.0.load(Ordering::Relaxed);
+                    self.0.store(value, order);
+                    ((), cell::found(before, Some(value), order))
+                });
             }
 
             /// The same as std's `swap`.
             #[track_caller]
             #[inline(never)]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                let step = cell::step(Kind::ReadModifyWrite, self, Location::caller());
-                let before = self.0.swap(value, order);
-                step.found(before.bits(), Some(value.bits()), order);
-                before
+                cell::step(Kind::ReadModifyWrite, self, Location::caller(), |_| {
+                    let before = self.0.swap(value, order);
+                    (before, cell::found(before, Some(value), order))
+                })
             }
 
             /// The same as std's `compare_and_swap`.
@@ -196,13 +163,10 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let step = cell::step(Kind::CompareExchange, self, Location::caller());
-                let result = self.0.compare_exchange(current, new, success, failure);
-                let (Ok(before) | Err(before)) = result;
-                let (after, order) =
-                    if result.is_ok() { (Some(new.bits()), success) } else { (None, failure) };
-                step.compared(before.bits(), current.bits(), after, order);
-                result
+                cell::step(Kind::CompareExchange, self, Location::caller(), |_| {
+                    let result = self.0.compare_exchange(current, new, success, failure);
+                    (result, cell::compared(current, new, (success, failure), result))
+                })
             }
 
             /// The same as std's `compare_exchange_weak`; under control, explored both ways.
@@ -215,18 +179,14 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                let step = cell::step(Kind::CompareExchangeWeak, self, Location::caller());
-                if step.fails {
-                    let found = self.0.load(Ordering::Relaxed);
-                    step.found(found.bits(), None, failure);
-                    return Err(found);
-                }
-                let result = self.0.compare_exchange(current, new, success, failure);
-                let (Ok(before) | Err(before)) = result;
-                let (after, order) =
-                    if result.is_ok() { (Some(new.bits()), success) } else { (None, failure) };
-                step.compared(before.bits(), current.bits(), after, order);
-                result
+                cell::step(Kind::CompareExchangeWeak, self, Location::caller(), |fails| {
+                    if fails {
+                        let found = self.0.load(Ordering::Relaxed);
+                        return (Err(found), cell::found(found, None::<$value>, failure));
+                    }
+                    let result = self.0.compare_exchange(current, new, success, failure);
+                    (result, cell::compared(current, new, (success, failure), result))
+                })
             }
 
             /// The same as std's `fetch_update`.
@@ -294,10 +254,10 @@ macro_rules! atomic_rmw {
                 #[track_caller]
                 #[inline(never)]
                 pub fn $method(&self, value: $value, order: Ordering) -> $value {
-                    let step = cell::step(Kind::ReadModifyWrite, self, Location::caller());
-                    let before = self.0.$method(value, order);
-                    step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()), order);
-                    before
+                    cell::step(Kind::ReadModifyWrite, self, Location::caller(), |_| {
+                        let before = self.0.$method(value, order);
+                        (before, cell::found(before, Some(self.0.load(Ordering::Relaxed)), order))
+                    })
                 }
             )*
         }

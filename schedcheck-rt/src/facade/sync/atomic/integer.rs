@@ -1,6 +1,6 @@
 //! The integer atomics.
 
-use super::cell::{self, Bits};
+use super::cell;
 use crate::model::Kind;
 use std::panic::Location;
 use std::sync::atomic::{self as real, Ordering};

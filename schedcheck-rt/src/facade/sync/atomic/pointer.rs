@@ -5,7 +5,7 @@
     reason = "`Untyped` is private and has the whole method set of the macros"
 )]
 
-use super::cell::{self, Bits};
+use super::cell;
 use crate::model::Kind;
 use std::panic::Location;
 use std::sync::atomic::{self as real, Ordering};
@@ -25,10 +25,10 @@ macro_rules! untyped_rmw {
         #[track_caller]
         #[inline(never)]
         fn $method(&self, value: usize, order: Ordering) -> *mut () {
-            let step = cell::step(Kind::ReadModifyWrite, self, Location::caller());
-            let before = self.0.$method(value, order);
-            step.found(before.bits(), Some(self.0.load(Ordering::Relaxed).bits()), order);
-            before
+            cell::step(Kind::ReadModifyWrite, self, Location::caller(), |_| {
+                let before = self.0.$method(value, order);
+                (before, cell::found(before, Some(self.0.load(Ordering::Relaxed)), order))
+            })
         }
     )* };
 }

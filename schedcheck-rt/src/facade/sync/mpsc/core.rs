@@ -68,7 +68,7 @@ impl End {
         let active: Active = active()?;
         let (channel, capacity) = (self.core().channel, self.core().capacity);
         let op = Op { arg: capacity, deadline, ..Op::new(kind, channel, site) };
-        Some(active.perform(op).result)
+        Some(active.perform(op))
     }
 
     fn outcome(answer: Option<u32>) -> Result<(), Failure> {

@@ -1,0 +1,141 @@
+//! The engine's own stack, one for each model thread: what the engine does leaves no trace on the stack of user code.
+//!
+//! Loops that wait are told by their stack, which is the same in every round ([`super::spin`]). If the engine worked on
+//! that stack, below the frames of user code, its own values (numbers of steps, addresses in the trace) would stay there,
+//! and the next function that user code calls would have them in all slots of its frame that it does not set; unoptimised
+//! code has many of those. Then it would depend on the way the engine took whether a round looks like the one before. So a
+//! facade calls the engine through [`call`], which works below the stack of the thread, in the same mapping, with a guard
+//! page between the two. A thread gives up its turn there.
+
+use super::spin::Frame;
+use std::mem::{ManuallyDrop, MaybeUninit};
+
+/// Work to be done there, and what comes of it.
+struct Errand<F, R> {
+    work: ManuallyDrop<F>,
+    result: MaybeUninit<R>,
+}
+
+/// Does `work` on the stack that ends at `top`.
+///
+/// # Safety
+/// `top` must be that of the running thread's own stack for the engine, as [`super::fixed_stack`] gives it, and nobody may
+/// be working there.
+#[inline(always)]
+pub(super) unsafe fn call<F: FnOnce() -> R, R>(top: usize, work: F) -> R {
+    let mut errand = Errand { work: ManuallyDrop::new(work), result: MaybeUninit::uninit() };
+    // SAFETY: `run` gets the errand it expects, once; the rest is the caller's promise.
+    unsafe {
+        call_on((&raw mut errand).cast(), run::<F, R>, top);
+        errand.result.assume_init()
+    }
+}
+
+/// # Safety
+/// `errand` must be one of this type, and this the first call with it.
+unsafe extern "C-unwind" fn run<F: FnOnce() -> R, R>(errand: *mut ()) {
+    // SAFETY: the caller's promise; the caller of the caller waits.
+    let errand = unsafe { &mut *errand.cast::<Errand<F, R>>() };
+    // SAFETY: taken once, and not dropped where it was.
+    let work = unsafe { ManuallyDrop::take(&mut errand.work) };
+    errand.result.write(work());
+}
+
+/// What [`call_on`] found, kept at the upper end of the engine's stack.
+///
+/// # Safety
+/// `top` must be the end of a stack on which [`call_on`] is at work.
+#[inline]
+pub(super) unsafe fn caller(top: usize) -> Frame {
+    // SAFETY: `call_on` wrote it there.
+    unsafe { *((top - size_of::<Frame>()) as *const Frame) }
+}
+
+/// Calls `work` with the stack pointer at `top`, below the registers of the caller. Debuggers and panics find their way
+/// back by the frame pointer.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn call_on(errand: *mut (), work: unsafe extern "C-unwind" fn(*mut ()), top: usize) {
+    std::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "mov [rdx - 8], rbp",
+        "mov [rdx - 16], rbx",
+        "mov [rdx - 24], r12",
+        "mov [rdx - 32], r13",
+        "mov [rdx - 40], r14",
+        "mov [rdx - 48], r15",
+        "lea rsp, [rdx - 48]",
+        "call rsi",
+        "mov rsp, rbp",
+        "pop rbp",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+    );
+}
+
+/// As above.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C-unwind" fn call_on(errand: *mut (), work: unsafe extern "C-unwind" fn(*mut ()), top: usize) {
+    std::arch::naked_asm!(
+        ".cfi_startproc",
+        "stp x29, x30, [sp, -16]!",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset x29, -16",
+        ".cfi_offset x30, -8",
+        "mov x29, sp",
+        ".cfi_def_cfa_register x29",
+        "stp x28, x29, [x2, -16]",
+        "stp x26, x27, [x2, -32]",
+        "stp x24, x25, [x2, -48]",
+        "stp x22, x23, [x2, -64]",
+        "stp x20, x21, [x2, -80]",
+        "stp xzr, x19, [x2, -96]",
+        "sub sp, x2, 96",
+        "blr x1",
+        "mov sp, x29",
+        "ldp x29, x30, [sp], 16",
+        ".cfi_def_cfa sp, 0",
+        "ret",
+        ".cfi_endproc",
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixed_stack::FixedStack;
+    use super::*;
+    use corosensei::stack::Stack;
+
+    #[test]
+    fn work_is_done_there_and_its_result_comes_back() {
+        let stack = FixedStack::of(40_100);
+        let top = stack.engine_top();
+        let text = String::from("captured");
+        // SAFETY: a stack on which nobody works.
+        let (answer, place) = unsafe {
+            call(top, || {
+                let here = 0_u8;
+                (text + " and returned", std::ptr::from_ref(&here).addr())
+            })
+        };
+        assert_eq!(answer, "captured and returned");
+        assert!(place < top && top <= stack.limit().get(), "{place:x} {top:x}");
+    }
+
+    #[test]
+    fn a_panic_there_comes_back_to_the_caller() {
+        let stack = FixedStack::of(40_101);
+        let outcome = std::panic::catch_unwind(|| {
+            // SAFETY: a stack on which nobody works.
+            unsafe { call(stack.engine_top(), || std::panic::resume_unwind(Box::new(7))) }
+        });
+        assert_eq!(outcome.unwrap_err().downcast_ref::<i32>(), Some(&7));
+    }
+}
