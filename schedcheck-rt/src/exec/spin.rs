@@ -41,7 +41,7 @@ const ROUNDS: u32 = 4;
 const ROUNDS_WITHOUT_HINT: u32 = 200;
 /// Comparisons of a round with the one before it that a loop gets at least. The first is with nothing, the second with a round
 /// that came from elsewhere.
-const COMPARISONS: u32 = 4;
+const COMPARISONS: u32 = 3;
 /// Steps of its own that a thread remembers.
 const MEMORY: usize = 64;
 
