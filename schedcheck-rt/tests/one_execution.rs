@@ -126,6 +126,39 @@ fn a_spin_loop_lets_others_run_once_its_state_repeats() {
     assert!(trace.events.len() < 20, "{}", trace.events.len());
 }
 
+/// Looks at a flag from a frame of which most is never set: it has there whatever was left on the stack before.
+#[inline(never)]
+fn look_from_below<const DEPTH: usize>(flag: &AtomicUsize) -> usize {
+    let unset = std::mem::MaybeUninit::<[u8; DEPTH]>::uninit();
+    let found = flag.load(SeqCst);
+    std::hint::black_box(&unset);
+    found
+}
+
+/// Spins until another thread raises one of two flags.
+fn spins_at_two_depths() -> TestResult {
+    let flags = Arc::new([const { AtomicUsize::new(0) }; 2]);
+    let theirs = flags.clone();
+    let other = thread::spawn(move || theirs[1].store(1, SeqCst));
+    while look_from_below::<4000>(&flags[0]) == 0 && look_from_below::<16>(&flags[1]) == 0 {}
+    other.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn what_the_engine_does_in_a_round_of_a_loop_is_no_part_of_its_state() {
+    let (trace, outcome) = run(spins_at_two_depths, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    // The state of the second round is that of the first, so there is no third.
+    let loads = trace.events.iter().skip(2).take_while(|event| event.thread == ThreadId(0)).count();
+    assert_eq!(loads, 4, "{}", support::show(&trace));
+    let _alone = alone();
+    let mut again = Trace::default();
+    let test = Test { body: spins_at_two_depths, should_panic: None };
+    Execution::new(test, 100).run(&Plan::repeating(&trace), None, &mut again);
+    assert_eq!(again.events, trace.events);
+}
+
 #[test]
 fn a_counting_spin_loop_comes_to_its_end() {
     let (trace, outcome) = run(
