@@ -29,8 +29,7 @@ impl World {
     fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
         let choice = Choice { thread: self.threads[self.current].id, alt: Alt::DEFAULT };
         let planned = self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
-        let goes_on =
-            planned && !self.is_watched() && step < self.limit && !self.is_time_for_others(step);
+        let goes_on = planned && !self.is_watched() && step < self.limit && !self.is_time_for_others(step);
         if goes_on {
             self.next_delta += 1;
             self.find_next_special();

@@ -171,7 +171,8 @@ impl Areas {
 
     /// Whether `address` lies in memory that is watched, or would be if its owner did not keep it to himself.
     pub(crate) fn is_watched(&self, address: usize) -> bool {
-        self.region_of(address) < self.heap.regions || self.others.iter().any(|(area, _)| area.contains(address))
+        self.region_of(address) < self.heap.regions
+            || self.others.iter().any(|(area, _)| area.contains(address))
     }
 
     /// The area of `address`; `None` if it is not watched.

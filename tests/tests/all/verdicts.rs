@@ -199,7 +199,8 @@ fn explore(more: &[&str]) -> Findings {
     let project = Project::copy_of("probes");
     let args = ["--all-tests", "--no-fail-fast", "--message-format", "json", "--max-time", "10s"];
     let file = project.path.join("outcomes");
-    let output = project.schedcheck(&[&args[..], more].concat()).env("PROBES_OUTCOMES", &file).run().expect_code(100);
+    let output =
+        project.schedcheck(&[&args[..], more].concat()).env("PROBES_OUTCOMES", &file).run().expect_code(100);
     let mut outcomes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for line in project.read("outcomes").lines() {
         let (test, outcome) = line.split_once(' ').expect("a test and its outcome");
