@@ -3,6 +3,7 @@ use super::forms::{accessing, place};
 use super::lasso::Lasso;
 use super::story::word;
 use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step};
+use std::collections::HashSet;
 
 /// Rows shown unless everything is asked for.
 const ROWS: usize = 40;
@@ -79,12 +80,13 @@ fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     // A folded step hands its preemption on to the next one shown.
     let mut preempted = false;
+    let folding = Folding::of(finished);
     for (at, step) in finished.trace[..end].iter().enumerate() {
         if lasso.is_some_and(|lasso| lasso.start == at) {
             rows.push(Row::remark("┌── from here on the same round repeats for ever"));
         }
         preempted |= step.preemption;
-        if everything || !is_folded(finished, step) {
+        if everything || !folding.folds(step) {
             rows.push(Row { preemption: preempted, ..Row::of_step(step) });
             preempted = false;
         }
@@ -103,14 +105,22 @@ fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
     rows
 }
 
-/// Whether a step matters to its own thread only.
-pub fn is_folded(finished: &Finished, step: &Step) -> bool {
-    let op = word(&step.op);
-    let only_counted = || {
-        let mut on_object = finished.trace.iter().filter(|other| other.object == step.object);
-        on_object.all(|other| COUNTING.contains(&word(&other.op)))
-    };
-    LOCAL.contains(&op) || (COUNTING.contains(&op) && only_counted())
+/// Which steps of a schedule matter to their own thread only. Made once for all of them: schedules may be long.
+pub struct Folding<'a> {
+    /// Objects with which something else than counting is done.
+    seen: HashSet<Option<&'a str>>,
+}
+
+impl<'a> Folding<'a> {
+    pub fn of(finished: &'a Finished) -> Self {
+        let seeing = finished.trace.iter().filter(|step| !COUNTING.contains(&word(&step.op)));
+        Self { seen: seeing.map(|step| step.object.as_deref()).collect() }
+    }
+
+    pub fn folds(&self, step: &Step) -> bool {
+        let op = word(&step.op);
+        LOCAL.contains(&op) || (COUNTING.contains(&op) && !self.seen.contains(&step.object.as_deref()))
+    }
 }
 
 struct Row {
@@ -292,6 +302,32 @@ mod tests {
         let table = render(&finished, 120, false);
         assert!(!table.contains("begin"), "{table}");
         assert!(table.contains("    3 ⇄ "), "{table}");
+    }
+
+    #[test]
+    fn counts_are_folded_unless_something_else_looks_at_them() {
+        let mut finished = example();
+        (finished.trace[1].op, finished.trace[2].op) = ("count_up".to_owned(), "count_down".to_owned());
+        let table = render(&finished, 120, false);
+        assert!(!table.contains("count_"), "{table}");
+        finished.trace[2].object.clone_from(&finished.trace[1].object);
+        let mut looks = finished.trace[2].clone();
+        (looks.op, looks.step) = ("load".to_owned(), 3);
+        finished.trace.push(looks);
+        let table = render(&finished, 120, false);
+        assert!(table.contains("count_up") && table.contains("count_down"), "{table}");
+    }
+
+    /// To look at all steps for each of them would take minutes.
+    #[test]
+    fn a_long_schedule_of_counts_is_folded_in_one_pass() {
+        let mut finished = example();
+        let mut count = finished.trace[1].clone();
+        count.op = "count_up".to_owned();
+        finished.trace.extend(std::iter::repeat_n(count, 60_000));
+        finished.trace.rotate_left(3);
+        let folding = Folding::of(&finished);
+        assert!(finished.trace.iter().all(|step| !folding.folds(step)), "its object is locked in the end");
     }
 
     #[test]

@@ -93,6 +93,8 @@ pub(crate) struct World {
     pub(crate) outcome: Option<Outcome>,
     pub(crate) panics: Vec<PanicReport>,
     pub(crate) max_steps: u32,
+    /// As many this execution may have.
+    pub(super) limit: StepIndex,
     /// At this step it is time for others.
     pub(super) fair_at: StepIndex,
     /// The thread that is to have its turn then.
@@ -175,6 +177,7 @@ impl World {
             outcome: None,
             panics: Vec::new(),
             max_steps,
+            limit: max_steps,
             fair_at: PATIENCE,
             overdue: None,
             deltas: Vec::new(),
@@ -241,6 +244,7 @@ impl World {
         self.forced = false;
         self.previous_enabled = false;
         (self.fair_at, self.overdue) = (PATIENCE, None);
+        self.limit = self.limit_of_plan();
         self.find_next_special();
         self.begin_races();
     }
@@ -360,7 +364,7 @@ impl World {
     }
 
     fn choose(&mut self, step: StepIndex) -> bool {
-        if step >= self.max_steps {
+        if step >= self.limit {
             // SAFETY: as in `ask`.
             let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
             let endless = if self.script.active {

@@ -104,6 +104,10 @@ impl Active {
             if races.seeks(address, size, touch, place) {
                 world.race_memory.meet(size);
             }
+            if touch == Touch::Write {
+                world.will_write(address, size);
+            }
+            let Some(races) = &mut world.races else { return };
             let race = races.touch(address, size, touch, place);
             let found = Found::of(race, races.is_blind());
             self.conclude(found);

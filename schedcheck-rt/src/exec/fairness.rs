@@ -5,6 +5,10 @@
 //! would keep a third from running: no failures, since no fair scheduler does that. So from time to time the thread that has
 //! waited longest has its turn, as if the running one had yielded. What is left to the step limit is a livelock.
 //!
+//! A plan goes before that: it may keep a thread from running for as long as it likes. So only what comes behind its last
+//! decision says whether the schedule has an end, and a plan that leaves too little room for that has more steps. Otherwise
+//! a thread that works until another one stops it would be called a livelock in the schedules in which that comes late.
+//!
 //! It depends on nothing but the steps so far, so a plan leads to the same schedule again.
 
 use super::controller::{Slot, World};
@@ -14,6 +18,12 @@ use crate::search::step::StepIndex;
 pub(super) const PATIENCE: StepIndex = 1_000;
 
 impl World {
+    /// After so many steps of the plan that begins the execution is endless.
+    pub(super) fn limit_of_plan(&self) -> StepIndex {
+        let planned = self.deltas.last().map_or(0, |delta| delta.step);
+        self.max_steps.max(planned.saturating_add(self.max_steps / 2))
+    }
+
     /// Whether it is time to see who has waited too long.
     #[inline]
     pub(super) fn is_time_for_others(&self, step: StepIndex) -> bool {

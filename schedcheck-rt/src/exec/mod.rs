@@ -39,6 +39,7 @@ mod thread_locals;
 mod threads;
 mod twins;
 pub(crate) mod view;
+mod written;
 
 pub use debug::schedcheck_step;
 pub(crate) use futex::EPOCH_NANOSECONDS;
@@ -265,6 +266,7 @@ impl Active {
         let world = self.world();
         let thread = &mut world.threads[world.running];
         thread.time += READING;
+        thread.spin.written.moves_on();
         thread.time
     }
 

@@ -14,7 +14,7 @@ impl World {
     #[inline]
     pub(super) fn find_next_special(&mut self) {
         let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
-        let fixed = self.max_steps.min(self.fair_at);
+        let fixed = self.limit.min(self.fair_at);
         self.next_special = if self.is_watched() { 0 } else { planned.min(fixed) };
     }
 
@@ -29,8 +29,7 @@ impl World {
     fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
         let choice = Choice { thread: self.threads[self.current].id, alt: Alt::DEFAULT };
         let planned = self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
-        let goes_on =
-            planned && !self.is_watched() && step < self.max_steps && !self.is_time_for_others(step);
+        let goes_on = planned && !self.is_watched() && step < self.limit && !self.is_time_for_others(step);
         if goes_on {
             self.next_delta += 1;
             self.find_next_special();

@@ -1,8 +1,8 @@
 //! Loops that wait: found while they run, and made to wait without running.
 //!
 //! A thread that comes back to an operation it did before, with every object it used in between in
-//! the same state and with the same contents of its own stack and registers, will do the same again
-//! and again until somebody else changes one of those objects. Going on with it alone shows nothing
+//! the same state, with the same contents of its own stack and registers, and with all plain memory
+//! that it wrote as it was ([`super::written`]), will do the same again and again until somebody else changes one of those objects. Going on with it alone shows nothing
 //! new, so it is *gated*: it can run again only after such a change. This is the await reduction of
 //! GenMC and Nidhugg, decided by comparing states instead of by analysing code.
 //!
@@ -19,7 +19,7 @@
 //! operations on atomics, mutexes and reader-writer locks, whose states are compared. Anything else
 //! (a spawn, a message, a notification that woke somebody) is progress.
 //!
-//! A loop whose stack differs from round to round (it counts its rounds, or reads the clock) is
+//! A loop whose state differs from round to round (it counts its rounds, or reads the clock) is
 //! gated after [`ROUNDS`] rounds without a change, if it yields, sleeps or gives a spin hint: a
 //! thread does that when it can do nothing else (the good samaritan of CHESS). One that gives no
 //! hint is gated after [`ROUNDS_WITHOUT_HINT`]: by then a fair scheduler would have let others run.
@@ -27,10 +27,11 @@
 //! come to their end; one that goes on to the step limit is a livelock.
 //!
 //! Not seen without memory instrumentation: a loop that counts its rounds in plain memory outside
-//! its stack counts as one whose state repeats.
+//! its stack counts as one whose state repeats. So the coverage statement names the bound there for every loop.
 
 use super::addresses::AddressTable;
 use super::controller::{StepNote, World};
+use super::written::Written;
 use crate::model::{Kind, Op, Site};
 use crate::search::step::{Event, Mode, NO_STEP, ObjectId, StepIndex};
 use smallvec::SmallVec;
@@ -101,6 +102,8 @@ pub(crate) struct Spin {
     compared_after: usize,
     stack: Vec<u8>,
     registers: [usize; KEPT],
+    /// What it changed elsewhere since then.
+    pub(super) written: Written,
     pub(crate) gate: Gate,
 }
 
@@ -116,6 +119,7 @@ impl Spin {
             compared_after: 0,
             stack: Vec::new(),
             registers: [0; KEPT],
+            written: Written::default(),
             gate: Gate::default(),
         }
     }
@@ -165,6 +169,7 @@ impl Spin {
         self.comparisons = 0;
         self.compared_at = None;
         self.stack.clear();
+        self.written.end();
     }
 
     /// Whether doing `op` may be a round of a loop that waits: the thread may have done it before,
@@ -212,7 +217,10 @@ impl Spin {
         };
         let same = self.registers == frame.registers
             && self.stack.len() == length
-            && (self.stack == now || !self.stack.iter().zip(now).enumerate().any(own_differs));
+            && (self.stack == now || !self.stack.iter().zip(now).enumerate().any(own_differs))
+            // SAFETY: written in this execution, whose memory stays where it is.
+            && unsafe { self.written.is_undone() };
+        self.written.begin();
         self.compared_after = cells.events.len();
         if !same {
             self.stack.clear();
@@ -343,7 +351,8 @@ impl World {
         let exact = spin.is_as_before(op, frame, base, &cells);
         let enough = if yields { ROUNDS } else { ROUNDS_WITHOUT_HINT };
         if exact || spin.rounds > enough && spin.comparisons >= COMPARISONS {
-            self.spin_bound_reached |= !exact;
+            // What it writes is seen only where races are looked for.
+            self.spin_bound_reached |= !exact || self.races.is_none();
             let objects = used.into_iter().map(|used| used.object).collect();
             spin.gate = Gate { closed: true, objects, opened };
             self.gated += 1;

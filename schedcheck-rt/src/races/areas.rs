@@ -163,6 +163,18 @@ impl Areas {
         address.wrapping_sub(self.stack.start) < self.private
     }
 
+    /// Whether `address` lies on the running thread's stack.
+    #[inline]
+    pub(crate) fn is_own_stack(&self, address: usize) -> bool {
+        self.stack.contains(address)
+    }
+
+    /// Whether `address` lies in memory that is watched, or would be if its owner did not keep it to himself.
+    pub(crate) fn is_watched(&self, address: usize) -> bool {
+        self.region_of(address) < self.heap.regions
+            || self.others.iter().any(|(area, _)| area.contains(address))
+    }
+
     /// The area of `address`; `None` if it is not watched.
     #[inline]
     fn area(&mut self, address: usize) -> Option<Area> {

@@ -125,6 +125,17 @@ impl Detector {
         self.areas.is_private(address)
     }
 
+    /// Whether `address` lies on the stack of the running thread.
+    #[inline]
+    pub(crate) fn is_own_stack(&self, address: usize) -> bool {
+        self.areas.is_own_stack(address)
+    }
+
+    /// Whether the memory at `address` belongs to the execution.
+    pub(crate) fn is_watched(&self, address: usize) -> bool {
+        self.areas.is_watched(address)
+    }
+
     fn enter(&mut self, thread: usize) {
         self.thread = thread;
         let clocks = self.clocks.thread(thread);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::diagnostic::{self, Look};
 use super::super::event::TestResult;
 use super::super::forms::{Form, accessing};
-use super::super::interleaving::{blocked_in, is_folded, thread_name};
+use super::super::interleaving::{Folding, blocked_in, thread_name};
 use super::super::lasso::{Lasso, worth_showing};
 use super::super::{sources, story};
 use crate::run::wire::{Finished, Location, Outcome, Progress};
@@ -114,12 +114,13 @@ fn schedule(finished: &Finished) -> Value {
     let lasso = Lasso::of(finished).filter(|_| finished.outcome == Outcome::Livelock);
     let Range { start: first, end } = worth_showing(finished, STEPS);
     let shown = |at: usize| at >= first && at < end;
+    let folding = Folding::of(finished);
     let steps: Vec<Value> = finished.trace[first..end]
         .iter()
         .map(|step| {
             json!({
                 "step": step.step, "thread": step.thread, "op": step.op, "object": step.object, "site": site(step.site.as_ref()),
-                "preemption": step.preemption, "quiet": is_folded(finished, step),
+                "preemption": step.preemption, "quiet": folding.folds(step),
             })
         })
         .collect();

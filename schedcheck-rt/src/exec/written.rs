@@ -1,0 +1,188 @@
+//! What a loop changes outside its stack: where it does, a round is not like the one before.
+//!
+//! [`super::spin`] compares the stack and the registers of a thread with what they were a round ago. Here is what else tells
+//! its rounds apart: the memory that it has written since then, on the heap, in statics and on the stacks of others, with
+//! what that held before; and whether it has asked for what is different each time, the time or random numbers.
+//!
+//! Writes are seen only where data races are looked for, and come to the end of what is kept in loops that do a lot.
+//! A round that writes more than that counts as different.
+
+use super::controller::World;
+
+/// Words that are kept. They are searched one after the other.
+const WORDS: usize = 128;
+const WORD: usize = size_of::<u64>();
+
+/// Eight bytes of memory, of which some were written.
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    address: usize,
+    /// Ones where it was.
+    mask: u64,
+    /// What was there before that; zeros elsewhere.
+    before: u64,
+}
+
+/// What a thread has done outside its stack since its state was taken.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// Whether there is such a state.
+    watching: bool,
+    words: Vec<Word>,
+    /// It is not as it was, whatever the words hold now.
+    differs: bool,
+}
+
+impl Written {
+    /// The state of the thread is taken.
+    pub(super) fn begin(&mut self) {
+        *self = Written { watching: true, words: std::mem::take(&mut self.words), differs: false };
+        self.words.clear();
+    }
+
+    /// It is not needed any more.
+    pub(super) fn end(&mut self) {
+        self.begin();
+        self.watching = false;
+    }
+
+    /// The thread does what comes out differently each time.
+    #[inline]
+    pub(super) fn moves_on(&mut self) {
+        self.differs = true;
+    }
+
+    #[inline]
+    fn is_needed(&self) -> bool {
+        self.watching && !self.differs
+    }
+
+    /// The thread is about to write so many bytes.
+    ///
+    /// # Safety
+    /// They must be readable, now and in [`Written::is_undone`].
+    unsafe fn will_write(&mut self, address: usize, size: usize) {
+        let end = address + size;
+        for at in (address & !(WORD - 1)..end).step_by(WORD) {
+            let low = u64::MAX << (8 * address.saturating_sub(at));
+            let high = u64::MAX >> (8 * (at + WORD).saturating_sub(end));
+            // SAFETY: the caller's promise; the rest of a word lies on the same page.
+            unsafe { self.keep(at, low & high) };
+            if self.differs {
+                return;
+            }
+        }
+    }
+
+    /// # Safety
+    /// The word must be readable.
+    unsafe fn keep(&mut self, address: usize, mask: u64) {
+        // SAFETY: the caller's promise.
+        let now = unsafe { word(address) };
+        if let Some(word) = self.words.iter_mut().find(|word| word.address == address) {
+            word.before |= now & mask & !word.mask;
+            word.mask |= mask;
+        } else if self.words.len() < WORDS {
+            self.words.push(Word { address, mask, before: now & mask });
+        } else {
+            self.differs = true;
+        }
+    }
+
+    /// Whether all that was written is again what it was.
+    ///
+    /// # Safety
+    /// It must be readable still.
+    pub(super) unsafe fn is_undone(&self) -> bool {
+        // SAFETY: the caller's promise.
+        let is_same = |kept: &Word| unsafe { word(kept.address) } & kept.mask == kept.before;
+        !self.differs && self.words.iter().all(is_same)
+    }
+}
+
+/// # Safety
+/// The word must be aligned and readable.
+unsafe fn word(address: usize) -> u64 {
+    // SAFETY: the caller's promise. Threads of an execution run one at a time, and it belongs to the execution.
+    unsafe { (address as *const u64).read_volatile() }
+}
+
+impl World {
+    /// The running thread is about to write to memory.
+    #[inline]
+    pub(super) fn will_write(&mut self, address: usize, size: usize) {
+        let written = &mut self.threads[self.running].spin.written;
+        let Some(races) = &self.races else { return };
+        if !written.is_needed() || races.is_own_stack(address) {
+            return;
+        }
+        if races.is_watched(address) && races.is_watched(address + (size - 1)) {
+            // SAFETY: what is watched stays mapped for as long as the execution.
+            unsafe { written.will_write(address, size) };
+        } else {
+            written.moves_on();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes bytes, as the program does.
+    fn write(written: &mut Written, memory: &mut [u64], from: usize, bytes: &[u8]) {
+        let start = memory.as_mut_ptr().cast::<u8>().wrapping_add(from);
+        // SAFETY: lies inside of `memory`.
+        unsafe {
+            written.will_write(start.addr(), bytes.len());
+            start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        }
+    }
+
+    fn is_undone(written: &Written) -> bool {
+        // SAFETY: the tests' memory lives longer.
+        unsafe { written.is_undone() }
+    }
+
+    #[test]
+    fn what_is_put_back_does_not_count() {
+        let mut memory = vec![0x0102_0304_0506_0708; 4];
+        let before = memory.clone();
+        let mut written = Written::default();
+        written.begin();
+        assert!(is_undone(&written));
+        for (from, size) in [(0, 1), (3, 2), (5, 8), (7, 20), (0, 32)] {
+            write(&mut written, &mut memory, from, &vec![0xaa; size]);
+            assert!(!is_undone(&written), "{size} bytes from {from} on");
+        }
+        memory.copy_from_slice(&before);
+        assert!(is_undone(&written));
+        memory[3] += 1 << 56;
+        assert!(!is_undone(&written), "the last byte");
+        written.begin();
+        assert!(is_undone(&written), "from now on");
+    }
+
+    #[test]
+    fn what_others_write_beside_it_does_not_count() {
+        let mut memory = vec![0_u64; 1];
+        let mut written = Written::default();
+        written.begin();
+        write(&mut written, &mut memory, 2, &[0, 0]);
+        memory[0] = !0xffff_0000;
+        assert!(is_undone(&written));
+        memory[0] = 0x1_0000;
+        assert!(!is_undone(&written));
+    }
+
+    #[test]
+    fn too_much_counts_as_different() {
+        let mut memory = vec![0_u64; WORDS + 1];
+        let mut written = Written::default();
+        written.begin();
+        write(&mut written, &mut memory, 0, &[0; WORDS * WORD]);
+        assert!(is_undone(&written));
+        write(&mut written, &mut memory, WORDS * WORD, &[0]);
+        assert!(!is_undone(&written));
+    }
+}
