@@ -60,6 +60,8 @@ pub(crate) struct StepNote {
     pub(crate) site: Site,
     /// The virtual time of its thread after it.
     pub(crate) time: u64,
+    /// The state of its object after it, as a number, if it can be a step of a loop that waits.
+    pub(crate) after: u64,
 }
 
 /// One execution and what persists between executions.
@@ -101,6 +103,8 @@ pub(crate) struct World {
     pub(super) next_delta: usize,
     /// Before this step nothing but default behaviour is asked for.
     pub(super) next_special: StepIndex,
+    /// Every step is looked at closely: there may always be something to decide.
+    pub(super) closely: bool,
     /// Whether to find out which of them default behaviour would not have made by itself, and those.
     pub(crate) keep_needed: bool,
     pub(crate) needed: Vec<Needed>,
@@ -180,6 +184,7 @@ impl World {
             deltas: Vec::new(),
             next_delta: 0,
             next_special: 0,
+            closely: false,
             keep_needed: false,
             needed: Vec::new(),
             prefix: 0,
@@ -321,15 +326,14 @@ impl World {
     }
 
     /// The running thread is about to do `op`.
-    #[inline]
-    pub(crate) fn announce(&mut self, op: Op) -> Turn {
+    pub(crate) fn announce(&mut self, op: &Op) -> Turn {
         if self.places.is_some() {
-            self.note_place(&op);
+            self.note_place(op);
         }
-        self.threads[self.current].op = op;
+        self.threads[self.current].op = *op;
         let me = self.current;
         if !matches!(op.kind, Kind::Yield | Kind::Sleep)
-            && self.objects.ready(self.threads[me].id, &op).enabled
+            && self.objects.ready(self.threads[me].id, op).enabled
             && self.goes_on()
         {
             self.go_on();

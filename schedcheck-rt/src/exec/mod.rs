@@ -50,6 +50,7 @@ use crate::model::{Kind, ObjectKind, Op, Site};
 use crate::races::{Atomic, Order};
 use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
+use spin::Place;
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,18 +99,21 @@ impl Active {
     /// The same of code that may suspend. User code is left for the engine's own stack.
     #[inline]
     fn aside<R>(&self, section: impl FnOnce() -> R) -> R {
-        if !self.world().in_user {
-            return section();
-        }
-        let top = self.world().engine_top;
-        let work = || {
+        if self.in_user() { self.leave_user(section) } else { section() }
+    }
+
+    /// The same where user code runs.
+    #[inline(always)]
+    fn leave_user<R>(self, section: impl FnOnce() -> R) -> R {
+        debug_assert!(self.in_user(), "the engine is on its own stack already");
+        let work = move || {
             self.world().in_user = false;
             let result = section();
             self.world().in_user = true;
             result
         };
         // SAFETY: user code runs, so nobody works on the engine's stack of its thread.
-        unsafe { own_stack::call(top, work) }
+        unsafe { own_stack::call(self.world().engine_top, work) }
     }
 
     /// Whether user code is running, as opposed to the engine on its behalf.
@@ -120,35 +124,43 @@ impl Active {
 
     /// Announces `op`, waits for its turn, executes it. The answer is the model's.
     #[inline]
-    pub(crate) fn perform(&self, op: Op) -> u32 {
-        let by_user = self.in_user();
-        self.aside(|| {
-            if by_user {
-                self.look_out_for_loop(&op);
+    pub(crate) fn perform(self, op: Op) -> u32 {
+        if !self.in_user() {
+            return self.perform_now(&op);
+        }
+        let op = &op;
+        self.leave_user(move || {
+            self.look_out_for_loop(Place::of(op));
+            match self.world().perform_in_passing(op) {
+                Some(answer) => {
+                    self.end_if_over();
+                    answer
+                }
+                None => self.perform_now(op),
             }
-            self.perform_now(op)
         })
     }
 
     /// The same of an operation that waits for nobody.
     fn perform_unlooped(&self, op: Op) -> u32 {
-        self.aside(|| self.perform_now(op))
+        self.aside(|| self.perform_now(&op))
     }
 
-    /// Gates the running thread if `op`, for which user code called the engine, is a round of a loop that waits.
-    #[inline]
-    fn look_out_for_loop(&self, op: &Op) {
+    /// Gates the running thread if that, for which user code called the engine, is a round of a loop that waits.
+    #[inline(always)]
+    fn look_out_for_loop(self, place: Place) {
         let world = self.world();
-        if world.threads[world.current].spin.may_repeat(op) {
+        if world.threads[world.current].spin.may_repeat(place, world.trail()) {
             // SAFETY: user code called the engine, so we work on that stack.
             let frame = unsafe { own_stack::caller(world.engine_top) };
-            world.consider_loop(op, &frame);
+            world.consider_loop(place, &frame);
         }
     }
 
-    fn perform_now(&self, op: Op) -> u32 {
+    #[inline(never)]
+    fn perform_now(&self, op: &Op) -> u32 {
         debug_assert!(!self.in_user(), "steps are the engine's work");
-        if self.world().script.counts_steps() && self.world().stops_before(&op) {
+        if self.world().script.counts_steps() && self.world().stops_before(op) {
             self.stop_here(op.site);
         }
         if self.world().announce(op) != Turn::Mine {
@@ -158,18 +170,24 @@ impl Active {
                 self.take_up(op);
             }
         }
-        let applied = self.world().execute();
+        let answer = self.world().execute();
+        self.end_if_over();
+        answer
+    }
+
+    /// Does not return if the step just executed was the last one.
+    #[inline]
+    fn end_if_over(&self) {
         if self.world().over {
             self.suspend();
         }
-        applied.result
     }
 
     /// Performs `op` as announced if `condition` holds when its turn comes; otherwise only its
     /// second access is made, as a read, and the answer is false.
     pub(crate) fn perform_if(&self, op: Op, condition: impl FnOnce() -> bool) -> bool {
         self.aside(|| {
-            if self.world().announce(op) != Turn::Mine {
+            if self.world().announce(&op) != Turn::Mine {
                 self.suspend();
             }
             let holds = condition();
@@ -203,17 +221,18 @@ impl Active {
         unsafe { switch::suspend(exit) };
     }
 
-    /// Performs an operation on a memory cell: where it is, and how large. `real` does it when its turn has come, and says
-    /// what came of it.
-    #[inline]
-    pub(crate) fn memory<R>(
-        &self,
+    /// Performs an operation of user code on a memory cell. `real` does it when its turn has come, and says what came of it.
+    #[inline(always)]
+    pub(crate) fn memory<T, R>(
+        self,
         kind: Kind,
-        cell: (usize, usize),
+        cell: &T,
         site: Site,
         real: impl FnOnce(Alt) -> (R, Done),
     ) -> R {
-        self.aside(|| {
+        let address = std::ptr::from_ref(cell).addr();
+        self.leave_user(move || {
+            let cell = (address, size_of::<T>());
             let alt = self.memory_in_turn(kind, cell, site);
             let (result, done) = real(alt);
             self.memory_done(kind, cell, done);
@@ -221,20 +240,22 @@ impl Active {
         })
     }
 
-    fn memory_in_turn(&self, kind: Kind, cell: (usize, usize), site: Site) -> Alt {
+    fn memory_in_turn(self, kind: Kind, cell: (usize, usize), site: Site) -> Alt {
         let world = self.world();
         let object = world.known_memory(cell.0).unwrap_or_else(|| world.memory_at(cell));
-        let op = Op::new(kind, object, site);
-        self.look_out_for_loop(&op);
+        let place = Place { kind, object, site };
+        self.look_out_for_loop(place);
         if world.goes_on() {
-            world.execute_in_passing(&op);
+            world.execute_in_passing(place);
             return Alt::DEFAULT;
         }
-        self.perform_now(op);
+        self.perform_now(&Op::new(kind, object, site));
         self.world().alternative()
     }
 
-    fn memory_done(&self, kind: Kind, cell: (usize, usize), done: Done) {
+    /// Notes what it did, which is known where this is called.
+    #[inline(always)]
+    fn memory_done(self, kind: Kind, cell: (usize, usize), done: Done) {
         let world = self.world();
         match done.effect {
             Effect::Counted { last } => {
@@ -242,20 +263,28 @@ impl Active {
                     world.executed_as_write();
                 }
             }
-            Effect::Found { before, after } => world.executed_on(before, after),
+            Effect::Found { before, after } => {
+                world.executed_on(before, after.unwrap_or(before), after.is_some());
+            }
             Effect::Compared { before, expected, after } => {
                 world.executed_cas(before, expected);
-                world.executed_on(before, after);
+                world.executed_on(before, after.unwrap_or(before), after.is_some());
             }
         }
         if world.races.is_some() {
-            let atomic = match kind {
-                _ if !done.effect.wrote() => Atomic::Load,
-                Kind::Store => Atomic::Store,
-                _ => Atomic::ReadModifyWrite,
-            };
-            self.note_atomic(cell, atomic, done.order);
+            self.order_memory(kind, cell, done.effect.wrote(), done.order);
         }
+    }
+
+    /// The same for the detector of races.
+    #[inline(never)]
+    fn order_memory(self, kind: Kind, cell: (usize, usize), wrote: bool, order: Order) {
+        let atomic = match kind {
+            _ if !wrote => Atomic::Load,
+            Kind::Store => Atomic::Store,
+            _ => Atomic::ReadModifyWrite,
+        };
+        self.note_atomic(cell, atomic, order);
     }
 
     /// Reads the virtual clock. Every reading moves it a little, so that loops that wait for time

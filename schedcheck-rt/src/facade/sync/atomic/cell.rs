@@ -17,8 +17,7 @@ pub(super) fn step<T, R>(
 ) -> R {
     // The engine comes here too, if the program has an allocator of its own that counts what it gives.
     let Some(active) = active().filter(Active::in_user) else { return real(false).0 };
-    let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
-    active.memory(kind, memory, site, |alt| real(alt == Alt::WEAK_FAILURE))
+    active.memory(kind, cell, site, move |alt| real(alt == Alt::WEAK_FAILURE))
 }
 
 /// An operation found `before` and left `after`; `None`: it only looked.
@@ -111,7 +110,7 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn load(&self, order: Ordering) -> $value {
-                cell::step(Kind::Load, self, Location::caller(), |_| {
+                cell::step(Kind::Load, self, Location::caller(), move |_| {
                     let value = self.0.load(order);
                     (value, cell::found(value, None::<$value>, order))
                 })
@@ -121,7 +120,7 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn store(&self, value: $value, order: Ordering) {
-                cell::step(Kind::Store, self, Location::caller(), |_| {
+                cell::step(Kind::Store, self, Location::caller(), move |_| {
                     let before = self.0.load(Ordering::Relaxed);
                     self.0.store(value, order);
                     ((), cell::found(before, Some(value), order))
@@ -132,7 +131,7 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                cell::step(Kind::ReadModifyWrite, self, Location::caller(), |_| {
+                cell::step(Kind::ReadModifyWrite, self, Location::caller(), move |_| {
                     let before = self.0.swap(value, order);
                     (before, cell::found(before, Some(value), order))
                 })
@@ -163,7 +162,7 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                cell::step(Kind::CompareExchange, self, Location::caller(), |_| {
+                cell::step(Kind::CompareExchange, self, Location::caller(), move |_| {
                     let result = self.0.compare_exchange(current, new, success, failure);
                     (result, cell::compared(current, new, (success, failure), result))
                 })
@@ -179,7 +178,7 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                cell::step(Kind::CompareExchangeWeak, self, Location::caller(), |fails| {
+                cell::step(Kind::CompareExchangeWeak, self, Location::caller(), move |fails| {
                     if fails {
                         let found = self.0.load(Ordering::Relaxed);
                         return (Err(found), cell::found(found, None::<$value>, failure));
@@ -254,7 +253,7 @@ macro_rules! atomic_rmw {
                 #[track_caller]
                 #[inline(never)]
                 pub fn $method(&self, value: $value, order: Ordering) -> $value {
-                    cell::step(Kind::ReadModifyWrite, self, Location::caller(), |_| {
+                    cell::step(Kind::ReadModifyWrite, self, Location::caller(), move |_| {
                         let before = self.0.$method(value, order);
                         (before, cell::found(before, Some(self.0.load(Ordering::Relaxed)), order))
                     })
