@@ -52,9 +52,11 @@ use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
 use spin::Place;
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use threads::Body;
 
 thread_local! {
     /// The execution going on in this thread of the system, null outside.
@@ -99,16 +101,16 @@ impl Active {
     /// The same of code that may suspend. User code is left for the engine's own stack.
     #[inline]
     fn aside<R>(&self, section: impl FnOnce() -> R) -> R {
-        if self.in_user() { self.leave_user(section) } else { section() }
+        if self.in_user() { self.leave_user(|_| section()) } else { section() }
     }
 
     /// The same where user code runs.
     #[inline(always)]
-    fn leave_user<R>(self, section: impl FnOnce() -> R) -> R {
+    fn leave_user<R>(self, section: impl FnOnce(Active) -> R) -> R {
         debug_assert!(self.in_user(), "the engine is on its own stack already");
         let work = move || {
             self.world().in_user = false;
-            let result = section();
+            let result = section(self);
             self.world().in_user = true;
             result
         };
@@ -129,14 +131,14 @@ impl Active {
             return self.perform_now(&op);
         }
         let op = &op;
-        self.leave_user(move || {
-            self.look_out_for_loop(Place::of(op));
-            match self.world().perform_in_passing(op) {
+        self.leave_user(move |active| {
+            active.look_out_for_loop(Place::of(op));
+            match active.world().perform_in_passing(op) {
                 Some(answer) => {
-                    self.end_if_over();
+                    active.end_if_over();
                     answer
                 }
-                None => self.perform_now(op),
+                None => active.perform_now(op),
             }
         })
     }
@@ -228,34 +230,38 @@ impl Active {
         kind: Kind,
         cell: &T,
         site: Site,
-        real: impl FnOnce(Alt) -> (R, Done),
+        real: impl FnOnce(&T, Alt) -> (R, Done),
     ) -> R {
-        let address = std::ptr::from_ref(cell).addr();
-        self.leave_user(move || {
-            let cell = (address, size_of::<T>());
-            let alt = self.memory_in_turn(kind, cell, site);
-            let (result, done) = real(alt);
-            self.memory_done(kind, cell, done);
+        self.leave_user(move |active| {
+            let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
+            let passes = active.world().memory_in_passing(kind, memory, site);
+            let alt = if passes { Alt::DEFAULT } else { active.memory_in_turn(kind, memory, site) };
+            let (result, done) = real(cell, alt);
+            active.memory_done(done);
             result
         })
     }
 
-    fn memory_in_turn(self, kind: Kind, cell: (usize, usize), site: Site) -> Alt {
+    #[inline(never)]
+    fn memory_in_turn(self, kind: Kind, memory: (usize, usize), site: Site) -> Alt {
         let world = self.world();
-        let object = world.known_memory(cell.0).unwrap_or_else(|| world.memory_at(cell));
+        let object = world.known_memory(memory.0).unwrap_or_else(|| world.memory_at(memory));
         let place = Place { kind, object, site };
         self.look_out_for_loop(place);
+        let mut alt = Alt::DEFAULT;
         if world.goes_on() {
             world.execute_in_passing(place);
-            return Alt::DEFAULT;
+        } else {
+            self.perform_now(&Op::new(kind, object, site));
+            alt = self.world().alternative();
         }
-        self.perform_now(&Op::new(kind, object, site));
-        self.world().alternative()
+        self.world().touched = memory;
+        alt
     }
 
     /// Notes what it did, which is known where this is called.
     #[inline(always)]
-    fn memory_done(self, kind: Kind, cell: (usize, usize), done: Done) {
+    fn memory_done(self, done: Done) {
         let world = self.world();
         match done.effect {
             Effect::Counted { last } => {
@@ -272,19 +278,20 @@ impl Active {
             }
         }
         if world.races.is_some() {
-            self.order_memory(kind, cell, done.effect.wrote(), done.order);
+            self.order_memory(done.effect.wrote(), done.order);
         }
     }
 
     /// The same for the detector of races.
     #[inline(never)]
-    fn order_memory(self, kind: Kind, cell: (usize, usize), wrote: bool, order: Order) {
-        let atomic = match kind {
+    fn order_memory(self, wrote: bool, order: Order) {
+        let world = self.world();
+        let atomic = match world.notes.last().map(|note| note.kind) {
             _ if !wrote => Atomic::Load,
-            Kind::Store => Atomic::Store,
+            Some(Kind::Store) => Atomic::Store,
             _ => Atomic::ReadModifyWrite,
         };
-        self.note_atomic(cell, atomic, order);
+        self.note_atomic(world.touched, atomic, order);
     }
 
     /// Reads the virtual clock. Every reading moves it a little, so that loops that wait for time
@@ -314,9 +321,10 @@ impl Active {
     /// Starts a thread; it runs when it is chosen.
     pub(crate) fn spawn(&self, name: Option<String>, body: Box<dyn FnOnce()>, site: Site) -> Slot {
         self.in_engine(|world| {
-            let name = name.as_deref().map(str::to_owned);
+            // Out of the execution's heap.
+            let name = name.as_deref().map(|name| Cow::Owned(name.to_owned()));
             let spawned_by = world.trace.events.len() as u32 - 1;
-            let slot = world.add_thread(name, body, site);
+            let slot = world.add_thread(name, Body::Spawned(body), site);
             world.threads[slot].op.arg = spawned_by;
             if let Some(races) = &mut world.races {
                 races.spawned(world.current, slot);

@@ -8,13 +8,14 @@ use super::controller::{StepNote, World};
 use super::execute::Chosen;
 use super::spin::Place;
 use super::switch::Backend;
-use crate::model::{Kind, Op};
+use crate::model::{Kind, Op, Site};
 use crate::search::step::{Access, Alt, BudgetKind, BudgetKinds, Choice, Delta, Event, Mode, StepIndex};
 
 impl World {
     /// Finds the next step at which something may be to decide. To be called whenever what it depends on changes.
     pub(super) fn find_next_special(&mut self) {
         self.closely = self.is_close();
+        self.unplanned_until = if self.closely { 0 } else { self.max_steps.min(self.fair_at) };
         self.find_next_planned();
     }
 
@@ -22,8 +23,7 @@ impl World {
     #[inline]
     fn find_next_planned(&mut self) {
         let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
-        let fixed = self.max_steps.min(self.fair_at);
-        self.next_special = if self.closely { 0 } else { planned.min(fixed) };
+        self.next_special = planned.min(self.unplanned_until);
     }
 
     /// Whether every step is to be looked at: threads wait behind gates or for twins, or somebody watches.
@@ -40,10 +40,11 @@ impl World {
         step < self.next_special || self.is_planned_to_go_on(step)
     }
 
+    #[inline]
     fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
         let choice = Choice { thread: self.threads[self.current].id, alt: Alt::DEFAULT };
-        let planned = self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
-        let goes_on = planned && !self.closely && step < self.max_steps && !self.is_time_for_others(step);
+        let goes_on =
+            step < self.unplanned_until && self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
         if goes_on {
             self.next_delta += 1;
             self.find_next_planned();
@@ -88,6 +89,23 @@ impl World {
         Some(
             self.execute_as::<false>(op, Chosen { alt: Alt::DEFAULT, previous_enabled: true, forced: false }),
         )
+    }
+
+    /// Performs an operation on memory, which can always run, if nothing is out of the ordinary: the cell is known, the
+    /// thread goes on and not in a loop that may wait, and there is room to note it. So it calls nobody.
+    pub(super) fn memory_in_passing(&mut self, kind: Kind, memory: (usize, usize), site: Site) -> bool {
+        let Some(object) = self.known_memory(memory.0) else { return false };
+        let place = Place { kind, object, site };
+        let has_room = self.trace.events.len() < self.trace.events.capacity()
+            && self.notes.len() < self.notes.capacity();
+        if !has_room || self.threads[self.current].spin.may_repeat(place, self.trail()) || !self.goes_on() {
+            return false;
+        }
+        self.execute_in_passing(place);
+        if self.races.is_some() {
+            self.touched = memory;
+        }
+        true
     }
 
     /// Announces and executes an operation on memory, which can always run, where the thread [`goes_on`].

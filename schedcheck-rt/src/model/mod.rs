@@ -525,12 +525,17 @@ impl Objects {
     /// Whether `op`, pending in `thread`, could run now.
     #[inline]
     pub fn ready(&self, thread: ThreadId, op: &Op) -> Ready {
-        if op.kind.is_always_ready() { Ready::ALWAYS } else { self.ready_by_state(thread, op) }
+        if op.kind.is_always_ready() {
+            return Ready::ALWAYS;
+        }
+        match (op.kind, self.states.get(op.object.0 as usize)) {
+            (Kind::Lock, Some(State::Mutex(mutex))) => mutex.ready(),
+            _ => self.ready_by_state(thread, op),
+        }
     }
 
     fn ready_by_state(&self, thread: ThreadId, op: &Op) -> Ready {
         match (op.kind, self.states.get(op.object.0 as usize)) {
-            (Kind::Lock, Some(State::Mutex(mutex))) => mutex.ready(),
             (Kind::CondvarWake | Kind::FutexSleep, Some(State::Condvar(condvar))) => {
                 condvar.ready(thread, op)
             }
@@ -567,8 +572,29 @@ impl Objects {
             | Kind::TryReceive
             | Kind::DropSender
             | Kind::DropReceiver => self.apply_channel(moment, op),
+            Kind::Load => self.apply_access(op.object, Mode::Read),
+            Kind::Store | Kind::ReadModifyWrite | Kind::CompareExchange => {
+                self.apply_access(op.object, Mode::Write)
+            }
+            Kind::CountUp | Kind::CountDown => self.apply_access(op.object, Mode::Mark),
+            Kind::Finish | Kind::End | Kind::Join | Kind::JoinScoped | Kind::Leave | Kind::Detach => {
+                self.apply_life(moment, op)
+            }
             _ => self.apply_other(moment, op),
         }
+    }
+
+    fn apply_access(&self, object: ObjectId, mode: Mode) -> Applied {
+        Applied::access(object, mode).from(self.summary(object))
+    }
+
+    fn apply_life(&mut self, moment: Moment, op: &Op) -> Applied {
+        if op.kind == Kind::End && op.second != ObjectId::NONE {
+            self.baton(op.second).ended(moment);
+        }
+        let life = self.thread(op.object);
+        let before = life.summary();
+        life.apply(moment, op).from(before)
     }
 
     fn apply_mutex(&mut self, moment: Moment, op: &Op) -> Applied {
@@ -626,29 +652,13 @@ impl Objects {
             Kind::YieldRead => Applied::access(op.object, Mode::Read),
             Kind::YieldWrite => Applied::access(op.object, Mode::Write),
             Kind::Inspect | Kind::Adjust => Applied { accesses: poison_accesses(op), ..Applied::LOCAL },
-            Kind::Load => Applied::access(op.object, Mode::Read),
-            Kind::Store | Kind::ReadModifyWrite | Kind::CompareExchange => {
-                Applied::access(op.object, Mode::Write)
-            }
             Kind::CompareExchangeWeak => {
                 let mut applied = Applied::access(op.object, Mode::Write);
                 applied.costly_alts = BudgetKinds::NONE.with(BudgetKind::WeakFailure);
                 applied
             }
             Kind::Park | Kind::Unpark => self.token(op.object).apply(moment, op),
-            Kind::Finish
-            | Kind::End
-            | Kind::Join
-            | Kind::JoinScoped
-            | Kind::IsFinished
-            | Kind::Leave
-            | Kind::Detach => {
-                if op.kind == Kind::End && op.second != ObjectId::NONE {
-                    self.baton(op.second).ended(moment);
-                }
-                self.thread(op.object).apply(moment, op)
-            }
-            Kind::CountUp | Kind::CountDown => Applied::access(op.object, Mode::Mark),
+            Kind::IsFinished => self.thread(op.object).apply(moment, op),
             Kind::FutexWait => {
                 let mut applied = self.condvar(op.object).apply(moment, op);
                 applied.accesses[1] = Access::new(op.second, Mode::Read);
