@@ -16,6 +16,7 @@ use super::outcome::{Divergence, Outcome, PanicReport, expected_turn};
 use super::outside::Met;
 use super::places::PlaceTable;
 use super::places::sites::SiteTable;
+use super::run::TestResult;
 use super::script::{Script, without_waking};
 use super::spin::Spin;
 use super::stacks::StackPool;
@@ -29,6 +30,7 @@ use crate::search::step::{
     Access, Alt, BudgetKind, Choice, Decision, Delta, Guide, NO_STEP, ObjectId, Pending, StepIndex, ThreadId,
     Trace,
 };
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// Position of a thread in the current execution, by order of creation.
@@ -60,6 +62,8 @@ pub(crate) struct StepNote {
     pub(crate) site: Site,
     /// The virtual time of its thread after it.
     pub(crate) time: u64,
+    /// The state of its object after it, as a number, if it can be a step of a loop that waits.
+    pub(crate) after: u64,
 }
 
 /// One execution and what persists between executions.
@@ -81,9 +85,15 @@ pub(crate) struct World {
     pub(super) previous_enabled: bool,
     pub(crate) objects: Objects,
     pub(crate) addresses: AddressTable,
+    /// The memory cell that this execution used last: where, and its number. Most operations use the same one again.
+    last_memory: (usize, ObjectId),
     /// Raised with every execution; objects that carry their number compare it with theirs.
     pub(crate) generation: u32,
     pub(crate) names: ThreadNames,
+    /// The life and the token of each thread that has a number, once it was met.
+    thread_objects: Vec<(ObjectId, ObjectId)>,
+    /// What the test body has returned: `None` within if it panicked.
+    pub(super) returned: Option<Option<TestResult>>,
     pub(crate) stacks: StackPool,
     /// Memories of ended threads, to be used again.
     #[expect(clippy::vec_box, reason = "they are large and move between threads and this list")]
@@ -103,6 +113,10 @@ pub(crate) struct World {
     pub(super) next_delta: usize,
     /// Before this step nothing but default behaviour is asked for.
     pub(super) next_special: StepIndex,
+    /// Before this one nothing but that and what is planned.
+    pub(super) unplanned_until: StepIndex,
+    /// Every step is looked at closely: there may always be something to decide.
+    pub(super) closely: bool,
     /// Whether to find out which of them default behaviour would not have made by itself, and those.
     pub(crate) keep_needed: bool,
     pub(crate) needed: Vec<Needed>,
@@ -147,6 +161,8 @@ pub(crate) struct World {
     /// The one that ended this execution.
     pub(crate) race: Option<FoundRace>,
     pub(crate) race_memory: RaceMemory,
+    /// Where the memory operation is whose turn has come, and how large; only if races are looked for.
+    pub(super) touched: (usize, usize),
     /// A facade uses memory for itself.
     pub(crate) unwatched: bool,
     /// What executions met that is not under control.
@@ -168,8 +184,11 @@ impl World {
             previous_enabled: false,
             objects: Objects::default(),
             addresses: AddressTable::new(),
+            last_memory: (0, ObjectId::NONE),
             generation: 1,
             names: ThreadNames::new(),
+            thread_objects: Vec::new(),
+            returned: None,
             stacks: StackPool::default(),
             spare_spins: Vec::new(),
             trace: Trace::default(),
@@ -183,6 +202,8 @@ impl World {
             deltas: Vec::new(),
             next_delta: 0,
             next_special: 0,
+            unplanned_until: 0,
+            closely: false,
             keep_needed: false,
             needed: Vec::new(),
             prefix: 0,
@@ -208,6 +229,7 @@ impl World {
             races: None,
             race: None,
             race_memory: RaceMemory::default(),
+            touched: (0, 0),
             unwatched: false,
             met: Met::default(),
             in_user: false,
@@ -222,12 +244,14 @@ impl World {
             self.addresses.forget_generations();
         }
         self.generation = generation;
+        self.last_memory = (0, ObjectId::NONE);
         self.objects.begin();
         self.forget_labels();
         self.trace.clear();
         self.notes.clear();
         self.panics.clear();
         self.outcome = None;
+        self.returned = None;
         self.needed.clear();
         self.deltas.clear();
         self.deltas.extend_from_slice(deltas);
@@ -255,17 +279,16 @@ impl World {
     }
 
     /// Adds a thread that will run `body`. The first one is the body of the test.
-    pub(crate) fn add_thread(&mut self, name: Option<String>, body: Body, site: Site) -> Slot {
-        let id = if self.threads.is_empty() {
-            self.names.number(ThreadId(0), 0)
-        } else {
-            let parent = &mut self.threads[self.current];
-            parent.children += 1;
-            self.names.number(parent.id, parent.children)
+    pub(crate) fn add_thread(&mut self, name: Option<Cow<'static, str>>, body: Body, site: Site) -> Slot {
+        let slot = self.threads.len();
+        let id = match self.threads.get_mut(self.current) {
+            None => self.names.number_in(slot, ThreadId(0), 0),
+            Some(parent) => {
+                parent.children += 1;
+                self.names.number_in(slot, parent.id, parent.children)
+            }
         };
-        // Threads have no address; their number stands for one.
-        let life = self.object_at(usize::from(id.0), ObjectKind::Thread);
-        let token = self.object_at(usize::from(id.0), ObjectKind::Token);
+        let (life, token) = self.objects_of(id);
         let op = Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) };
         let place = self.place_of_start(&op);
         self.threads.push(Thread {
@@ -297,7 +320,27 @@ impl World {
             spin: self.spare_spins.pop().unwrap_or_else(|| Box::new(Spin::new())),
             unheard_panic: false,
         });
-        self.threads.len() - 1
+        slot
+    }
+
+    /// The life and the token of a new thread. Threads have no address; their number stands for one.
+    fn objects_of(&mut self, id: ThreadId) -> (ObjectId, ObjectId) {
+        let number = usize::from(id.0);
+        if let Some(&(life, token)) = self.thread_objects.get(number)
+            && life != ObjectId::NONE
+            && self.places.is_none()
+        {
+            self.objects.renew(life, ObjectKind::Thread);
+            self.objects.renew(token, ObjectKind::Token);
+            return (life, token);
+        }
+        let life = self.object_at(number, ObjectKind::Thread);
+        let token = self.object_at(number, ObjectKind::Token);
+        if self.thread_objects.len() <= number {
+            self.thread_objects.resize(number + 1, (ObjectId::NONE, ObjectId::NONE));
+        }
+        self.thread_objects[number] = (life, token);
+        (life, token)
     }
 
     fn ready(&self, slot: Slot) -> Ready {
@@ -325,15 +368,14 @@ impl World {
     }
 
     /// The running thread is about to do `op`.
-    #[inline]
-    pub(crate) fn announce(&mut self, op: Op) -> Turn {
+    pub(crate) fn announce(&mut self, op: &Op) -> Turn {
         if self.places.is_some() {
-            self.note_place(&op);
+            self.note_place(op);
         }
-        self.threads[self.current].op = op;
+        self.threads[self.current].op = *op;
         let me = self.current;
         if !matches!(op.kind, Kind::Yield | Kind::Sleep)
-            && self.objects.ready(self.threads[me].id, &op).enabled
+            && self.objects.ready(self.threads[me].id, op).enabled
             && self.goes_on()
         {
             self.go_on();
@@ -563,11 +605,17 @@ impl World {
 
     /// The memory cell at `address`, if this execution has used it already.
     #[inline]
-    pub(crate) fn known_memory(&self, address: usize) -> Option<ObjectId> {
-        self.addresses.known(address, ObjectKind::Memory, self.generation)
+    pub(crate) fn known_memory(&mut self, address: usize) -> Option<ObjectId> {
+        if self.last_memory.0 == address {
+            return Some(self.last_memory.1);
+        }
+        let object = self.addresses.known(address, ObjectKind::Memory, self.generation)?;
+        self.last_memory = (address, object);
+        Some(object)
     }
 
     /// The memory cell of `size` bytes at `address`.
+    #[inline(never)]
     pub(crate) fn memory_at(&mut self, (address, size): (usize, usize)) -> ObjectId {
         let object = self.object_at(address, ObjectKind::Memory);
         self.addresses.set_size(address, size);

@@ -10,8 +10,9 @@ use super::controller::World;
 use super::outcome::{DataRace, RacyAccess, place};
 use super::remedy::remedy;
 use super::view::thread_name;
+use crate::model::{Applied, Moment, Op};
 use crate::races::{Atomic, Order, Race, Side, Touch};
-use crate::search::step::ObjectId;
+use crate::search::step::{ObjectId, StepIndex};
 use std::backtrace::Backtrace;
 
 /// A race, and the calls that led to its accesses.
@@ -69,6 +70,22 @@ impl World {
             // A guide cannot be asked twice.
             races.begin(generation, guided);
             races.seek(self.race_memory.last.take());
+        }
+    }
+
+    /// Tells the detector of a step that was executed.
+    #[inline(never)]
+    pub(super) fn order_step(&mut self, moment: Moment, op: &Op, applied: &Applied) {
+        if let Some(races) = &mut self.races {
+            races.step(self.current, moment, op, applied);
+        }
+    }
+
+    /// The same of one on memory, before it is made.
+    #[inline(never)]
+    pub(super) fn begin_racing_step(&mut self, step: StepIndex) {
+        if let Some(races) = &mut self.races {
+            races.begin_step(self.current, step);
         }
     }
 }

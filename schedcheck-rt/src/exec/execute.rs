@@ -4,85 +4,101 @@ use super::controller::{StepNote, World};
 use super::script::without_waking;
 use super::spin;
 use super::switch::Backend;
-use crate::model::{Applied, Kind, Moment, Op};
+use crate::model::{Kind, Moment, Op};
 use crate::search::step::{Alt, BudgetKinds, Event, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex};
 
+/// How the operation came to its turn.
+#[derive(Clone, Copy)]
+pub(super) struct Chosen {
+    pub(super) alt: Alt,
+    pub(super) previous_enabled: bool,
+    pub(super) forced: bool,
+}
+
 impl World {
-    /// Executes the announced operation of the thread whose turn it is.
-    #[inline]
-    pub(crate) fn execute(&mut self) -> Applied {
+    /// Executes the announced operation of the thread whose turn it is. The answer is the model's.
+    pub(crate) fn execute(&mut self) -> u32 {
+        debug_assert_eq!(self.closely, self.is_close(), "it is found anew with every change");
+        let op = self.threads[self.current].op;
+        let chosen = Chosen { alt: self.alt, previous_enabled: self.previous_enabled, forced: self.forced };
+        if self.closely { self.execute_closely(&op, chosen) } else { self.execute_as::<false>(&op, chosen) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn execute_closely(&mut self, op: &Op, chosen: Chosen) -> u32 {
+        self.execute_as::<true>(op, chosen)
+    }
+
+    /// Executes `op`. `CLOSELY`: threads wait behind gates or for twins, or somebody watches every step.
+    #[inline(always)]
+    pub(super) fn execute_as<const CLOSELY: bool>(&mut self, op: &Op, chosen: Chosen) -> u32 {
         let step = self.trace.events.len() as StepIndex;
         let thread = &self.threads[self.current];
-        let (id, op, place) = (thread.id, thread.op, thread.place);
-        if self.backend == Backend::OsThreads {
+        let (id, place) = (thread.id, thread.place);
+        if CLOSELY && self.backend == Backend::OsThreads {
             super::schedcheck_step(step, self.current as u32);
         }
         // Who may run again in a scenario goes through its gate with what it does then.
-        let opened = if op.kind == Kind::Resume { NO_STEP } else { self.pass_gate() };
-        let moment = Moment { thread: id, step, alt: self.alt };
-        let mut applied = self.objects.apply(moment, &op);
-        if opened != NO_STEP {
+        let opened = if CLOSELY && op.kind != Kind::Resume { self.pass_gate() } else { NO_STEP };
+        let moment = Moment { thread: id, step, alt: chosen.alt };
+        let mut applied = self.objects.apply(moment, op);
+        if CLOSELY && opened != NO_STEP {
             applied = applied.after_gate(opened);
             self.objects.note_wait(id, ObjectId::NONE);
         }
-        if self.twins {
+        if CLOSELY && self.twins {
             applied = self.note_first(op.kind, step, applied);
         }
         if self.is_directed(self.current) {
             applied.costly_alts = without_waking(applied.costly_alts);
         }
-        if let Some(races) = &mut self.races {
-            races.step(self.current, moment, &op, &applied);
+        if self.races.is_some() {
+            self.order_step(moment, op, &applied);
         }
-        // Field by field in its place: built on the stack and copied from there, it would stall on
-        // its own small stores.
-        self.trace.events.push(Event::of(id));
-        let event = &mut self.trace.events[step as usize];
-        event.alt = self.alt;
-        event.free_alts = applied.free_alts;
-        event.costly_alts = applied.costly_alts;
-        event.previous_enabled = self.previous_enabled;
-        event.forced = self.forced;
-        event.yields = matches!(op.kind, Kind::Yield | Kind::Sleep);
-        event.accesses = applied.accesses;
-        event.enabler = applied.enabler;
-        event.before = applied.before;
-        event.reads_when = applied.reads_when;
-        event.full_mode = applied.full_mode;
-        event.site = place;
-        let known = spin::is_known(op.kind, event);
-        self.advance_time(&op, applied.enabler);
-        let after = if op.object == ObjectId::NONE { 0 } else { self.objects.summary(op.object) };
+        let known = spin::is_known(op.kind, chosen.alt, &applied.accesses);
+        self.trace.events.push(Event {
+            thread: id,
+            alt: chosen.alt,
+            free_alts: applied.free_alts,
+            costly_alts: applied.costly_alts,
+            previous_enabled: chosen.previous_enabled,
+            forced: chosen.forced,
+            yields: matches!(op.kind, Kind::Yield | Kind::Sleep),
+            accesses: applied.accesses,
+            enabler: applied.enabler,
+            before: applied.before,
+            reads_when: applied.reads_when,
+            full_mode: applied.full_mode,
+            site: place,
+        });
+        let after = if known && op.object != ObjectId::NONE { self.objects.summary(op.object) } else { 0 };
+        // Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
+        // and up to that of the step that enabled it, so equivalent schedules read the same times.
+        let enabled_at = self.notes.get(applied.enabler as usize).map_or(0, |note| note.time);
         let thread = &mut self.threads[self.current];
-        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
-        thread.spin.remember(&note, step, (applied.before, after), known);
+        thread.time = thread.time.max(enabled_at);
+        if chosen.alt == Alt::TIMEOUT {
+            thread.time = thread.time.max(op.deadline);
+        }
+        thread.spin.remember(op.kind, op.site, step, known);
+        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time, after };
         self.notes.push(note);
         if op.kind == Kind::Sleep && self.threads[0].ended {
             self.threads[self.current].sleeps_after_end += 1;
         }
         // Whether a CAS changes something will be known when it was done.
-        if !matches!(op.kind, Kind::CompareExchange | Kind::CompareExchangeWeak) {
+        if CLOSELY && !matches!(op.kind, Kind::CompareExchange | Kind::CompareExchangeWeak) {
             self.announce_change(step);
         }
         if let Some(misuse) = self.objects.misuse() {
             super::misuse::end(self, misuse);
         }
-        if let Some(guide) = self.guide {
+        if CLOSELY && let Some(guide) = self.guide {
             // SAFETY: as in `ask`.
             unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };
         }
-        applied
-    }
-
-    /// Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
-    /// and up to that of the step that enabled it, so equivalent schedules read the same times.
-    fn advance_time(&mut self, op: &Op, enabler: StepIndex) {
-        let enabled_at = self.notes.get(enabler as usize).map_or(0, |note| note.time);
-        let thread = &mut self.threads[self.current];
-        thread.time = thread.time.max(enabled_at);
-        if self.alt == Alt::TIMEOUT {
-            thread.time = thread.time.max(op.deadline);
-        }
+        applied.result
     }
 
     /// The virtual time of the running thread.
@@ -97,16 +113,18 @@ impl World {
 
     /// The memory operation just executed found `before` and left `after`; if it did not write,
     /// it only looked.
-    #[inline]
-    pub(crate) fn executed_on(&mut self, before: u64, after: Option<u64>) {
+    #[inline(never)]
+    pub(crate) fn executed_on(&mut self, before: u64, after: u64, wrote: bool) {
         let event = self.trace.events.last_mut().expect("an operation was executed");
         event.before = before;
-        if after.is_none() {
+        if !wrote {
             event.accesses[0].mode = if event.enabler == NO_STEP { Mode::Read } else { Mode::Await };
         }
         let object = event.accesses[0].object;
-        self.objects.set_value(object, after.unwrap_or(before));
-        self.threads[self.current].spin.found(before, after.unwrap_or(before));
+        self.objects.set_value(object, after);
+        if let Some(note) = self.notes.last_mut() {
+            note.after = after;
+        }
     }
 
     /// The operation just executed was a CAS that wanted `expected` and found `before`.

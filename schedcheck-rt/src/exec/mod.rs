@@ -51,10 +51,13 @@ use crate::model::{Kind, ObjectKind, Op, Site};
 use crate::races::{Atomic, Order};
 use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
+use spin::Place;
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use threads::Body;
 
 thread_local! {
     /// The execution going on in this thread of the system, null outside.
@@ -99,18 +102,21 @@ impl Active {
     /// The same of code that may suspend. User code is left for the engine's own stack.
     #[inline]
     fn aside<R>(&self, section: impl FnOnce() -> R) -> R {
-        if !self.world().in_user {
-            return section();
-        }
-        let top = self.world().engine_top;
-        let work = || {
+        if self.in_user() { self.leave_user(|_| section()) } else { section() }
+    }
+
+    /// The same where user code runs.
+    #[inline(always)]
+    fn leave_user<R>(self, section: impl FnOnce(Active) -> R) -> R {
+        debug_assert!(self.in_user(), "the engine is on its own stack already");
+        let work = move || {
             self.world().in_user = false;
-            let result = section();
+            let result = section(self);
             self.world().in_user = true;
             result
         };
         // SAFETY: user code runs, so nobody works on the engine's stack of its thread.
-        unsafe { own_stack::call(top, work) }
+        unsafe { own_stack::call(self.world().engine_top, work) }
     }
 
     /// Whether user code is running, as opposed to the engine on its behalf.
@@ -121,35 +127,43 @@ impl Active {
 
     /// Announces `op`, waits for its turn, executes it. The answer is the model's.
     #[inline]
-    pub(crate) fn perform(&self, op: Op) -> u32 {
-        let by_user = self.in_user();
-        self.aside(|| {
-            if by_user {
-                self.look_out_for_loop(&op);
+    pub(crate) fn perform(self, op: Op) -> u32 {
+        if !self.in_user() {
+            return self.perform_now(&op);
+        }
+        let op = &op;
+        self.leave_user(move |active| {
+            active.look_out_for_loop(Place::of(op));
+            match active.world().perform_in_passing(op) {
+                Some(answer) => {
+                    active.end_if_over();
+                    answer
+                }
+                None => active.perform_now(op),
             }
-            self.perform_now(op)
         })
     }
 
     /// The same of an operation that waits for nobody.
     fn perform_unlooped(&self, op: Op) -> u32 {
-        self.aside(|| self.perform_now(op))
+        self.aside(|| self.perform_now(&op))
     }
 
-    /// Gates the running thread if `op`, for which user code called the engine, is a round of a loop that waits.
-    #[inline]
-    fn look_out_for_loop(&self, op: &Op) {
+    /// Gates the running thread if that, for which user code called the engine, is a round of a loop that waits.
+    #[inline(always)]
+    fn look_out_for_loop(self, place: Place) {
         let world = self.world();
-        if world.threads[world.current].spin.may_repeat(op) {
+        if world.threads[world.current].spin.may_repeat(place, world.trail()) {
             // SAFETY: user code called the engine, so we work on that stack.
             let frame = unsafe { own_stack::caller(world.engine_top) };
-            world.consider_loop(op, &frame);
+            world.consider_loop(place, &frame);
         }
     }
 
-    fn perform_now(&self, op: Op) -> u32 {
+    #[inline(never)]
+    fn perform_now(&self, op: &Op) -> u32 {
         debug_assert!(!self.in_user(), "steps are the engine's work");
-        if self.world().script.counts_steps() && self.world().stops_before(&op) {
+        if self.world().script.counts_steps() && self.world().stops_before(op) {
             self.stop_here(op.site);
         }
         if self.world().announce(op) != Turn::Mine {
@@ -159,18 +173,24 @@ impl Active {
                 self.take_up(op);
             }
         }
-        let applied = self.world().execute();
+        let answer = self.world().execute();
+        self.end_if_over();
+        answer
+    }
+
+    /// Does not return if the step just executed was the last one.
+    #[inline]
+    fn end_if_over(&self) {
         if self.world().over {
             self.suspend();
         }
-        applied.result
     }
 
     /// Performs `op` as announced if `condition` holds when its turn comes; otherwise only its
     /// second access is made, as a read, and the answer is false.
     pub(crate) fn perform_if(&self, op: Op, condition: impl FnOnce() -> bool) -> bool {
         self.aside(|| {
-            if self.world().announce(op) != Turn::Mine {
+            if self.world().announce(&op) != Turn::Mine {
                 self.suspend();
             }
             let holds = condition();
@@ -204,38 +224,45 @@ impl Active {
         unsafe { switch::suspend(exit) };
     }
 
-    /// Performs an operation on a memory cell: where it is, and how large. `real` does it when its turn has come, and says
-    /// what came of it.
-    #[inline]
-    pub(crate) fn memory<R>(
-        &self,
+    /// Performs an operation of user code on a memory cell. `real` does it when its turn has come, and says what came of it.
+    #[inline(always)]
+    pub(crate) fn memory<T, R>(
+        self,
         kind: Kind,
-        cell: (usize, usize),
+        cell: &T,
         site: Site,
-        real: impl FnOnce(Alt) -> (R, Done),
+        real: impl FnOnce(&T, Alt) -> (R, Done),
     ) -> R {
-        self.aside(|| {
-            let alt = self.memory_in_turn(kind, cell, site);
-            let (result, done) = real(alt);
-            self.memory_done(kind, cell, done);
+        self.leave_user(move |active| {
+            let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
+            let passes = active.world().memory_in_passing(kind, memory, site);
+            let alt = if passes { Alt::DEFAULT } else { active.memory_in_turn(kind, memory, site) };
+            let (result, done) = real(cell, alt);
+            active.memory_done(done);
             result
         })
     }
 
-    fn memory_in_turn(&self, kind: Kind, cell: (usize, usize), site: Site) -> Alt {
+    #[inline(never)]
+    fn memory_in_turn(self, kind: Kind, memory: (usize, usize), site: Site) -> Alt {
         let world = self.world();
-        let object = world.known_memory(cell.0).unwrap_or_else(|| world.memory_at(cell));
-        let op = Op::new(kind, object, site);
-        self.look_out_for_loop(&op);
+        let object = world.known_memory(memory.0).unwrap_or_else(|| world.memory_at(memory));
+        let place = Place { kind, object, site };
+        self.look_out_for_loop(place);
+        let mut alt = Alt::DEFAULT;
         if world.goes_on() {
-            world.execute_in_passing(&op);
-            return Alt::DEFAULT;
+            world.execute_in_passing(place);
+        } else {
+            self.perform_now(&Op::new(kind, object, site));
+            alt = self.world().alternative();
         }
-        self.perform_now(op);
-        self.world().alternative()
+        self.world().touched = memory;
+        alt
     }
 
-    fn memory_done(&self, kind: Kind, cell: (usize, usize), done: Done) {
+    /// Notes what it did, which is known where this is called.
+    #[inline(always)]
+    fn memory_done(self, done: Done) {
         let world = self.world();
         match done.effect {
             Effect::Counted { last } => {
@@ -243,20 +270,29 @@ impl Active {
                     world.executed_as_write();
                 }
             }
-            Effect::Found { before, after } => world.executed_on(before, after),
+            Effect::Found { before, after } => {
+                world.executed_on(before, after.unwrap_or(before), after.is_some());
+            }
             Effect::Compared { before, expected, after } => {
                 world.executed_cas(before, expected);
-                world.executed_on(before, after);
+                world.executed_on(before, after.unwrap_or(before), after.is_some());
             }
         }
         if world.races.is_some() {
-            let atomic = match kind {
-                _ if !done.effect.wrote() => Atomic::Load,
-                Kind::Store => Atomic::Store,
-                _ => Atomic::ReadModifyWrite,
-            };
-            self.note_atomic(cell, atomic, done.order);
+            self.order_memory(done.effect.wrote(), done.order);
         }
+    }
+
+    /// The same for the detector of races.
+    #[inline(never)]
+    fn order_memory(self, wrote: bool, order: Order) {
+        let world = self.world();
+        let atomic = match world.notes.last().map(|note| note.kind) {
+            _ if !wrote => Atomic::Load,
+            Some(Kind::Store) => Atomic::Store,
+            _ => Atomic::ReadModifyWrite,
+        };
+        self.note_atomic(world.touched, atomic, order);
     }
 
     /// Reads the virtual clock. Every reading moves it a little, so that loops that wait for time
@@ -287,9 +323,10 @@ impl Active {
     /// Starts a thread; it runs when it is chosen.
     pub(crate) fn spawn(&self, name: Option<String>, body: Box<dyn FnOnce()>, site: Site) -> Slot {
         self.in_engine(|world| {
-            let name = name.as_deref().map(str::to_owned);
+            // Out of the execution's heap.
+            let name = name.as_deref().map(|name| Cow::Owned(name.to_owned()));
             let spawned_by = world.trace.events.len() as u32 - 1;
-            let slot = world.add_thread(name, body, site);
+            let slot = world.add_thread(name, Body::Spawned(body), site);
             world.threads[slot].op.arg = spawned_by;
             if let Some(races) = &mut world.races {
                 races.spawned(world.current, slot);

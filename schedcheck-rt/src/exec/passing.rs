@@ -5,34 +5,49 @@
 //! the model.
 
 use super::controller::{StepNote, World};
-use super::spin;
+use super::execute::Chosen;
+use super::spin::Place;
 use super::switch::Backend;
-use crate::model::{Kind, Op};
+use crate::model::{Kind, Op, Site};
 use crate::search::step::{Access, Alt, BudgetKind, BudgetKinds, Choice, Delta, Event, Mode, StepIndex};
 
 impl World {
-    #[inline]
+    /// Finds the next step at which something may be to decide. To be called whenever what it depends on changes.
     pub(super) fn find_next_special(&mut self) {
+        self.closely = self.is_close();
+        self.unplanned_until = if self.closely { 0 } else { self.limit.min(self.fair_at) };
+        self.find_next_planned();
+    }
+
+    /// The same, where nothing has changed but the place in the plan.
+    #[inline]
+    fn find_next_planned(&mut self) {
         let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
-        let fixed = self.limit.min(self.fair_at);
-        self.next_special = if self.is_watched() { 0 } else { planned.min(fixed) };
+        self.next_special = planned.min(self.unplanned_until);
+    }
+
+    /// Whether every step is to be looked at: threads wait behind gates or for twins, or somebody watches.
+    pub(super) fn is_close(&self) -> bool {
+        self.gated > 0 || self.twins || self.is_watched()
     }
 
     /// Whether the running thread, which can, goes on: by default or because the plan says so. Asked
     /// once for every step.
     #[inline]
     pub(crate) fn goes_on(&mut self) -> bool {
+        debug_assert_eq!(self.closely, self.is_close(), "it is found anew with every change");
         let step = self.trace.events.len() as StepIndex;
-        self.gated == 0 && !self.twins && (step < self.next_special || self.is_planned_to_go_on(step))
+        step < self.next_special || self.is_planned_to_go_on(step)
     }
 
+    #[inline]
     fn is_planned_to_go_on(&mut self, step: StepIndex) -> bool {
         let choice = Choice { thread: self.threads[self.current].id, alt: Alt::DEFAULT };
-        let planned = self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
-        let goes_on = planned && !self.is_watched() && step < self.limit && !self.is_time_for_others(step);
+        let goes_on =
+            step < self.unplanned_until && self.deltas.get(self.next_delta) == Some(&Delta { step, choice });
         if goes_on {
             self.next_delta += 1;
-            self.find_next_special();
+            self.find_next_planned();
         }
         goes_on
     }
@@ -55,34 +70,73 @@ impl World {
         self.alt = Alt::DEFAULT;
     }
 
-    /// Announces and executes `op` on memory, which can always run, where the thread [`goes_on`].
+    /// Announces and executes `op`, if it can run and the thread goes on with it. The answer is the model's.
+    #[inline(always)]
+    pub(super) fn perform_in_passing(&mut self, op: &Op) -> Option<u32> {
+        // Nobody wants to know where it stands, and none of its steps is counted.
+        if self.closely || matches!(op.kind, Kind::Yield | Kind::Sleep) {
+            return None;
+        }
+        let thread = &mut self.threads[self.current];
+        if !self.objects.ready(thread.id, op).enabled {
+            return None;
+        }
+        thread.op = *op;
+        if !self.goes_on() {
+            return None;
+        }
+        self.go_on();
+        Some(
+            self.execute_as::<false>(op, Chosen { alt: Alt::DEFAULT, previous_enabled: true, forced: false }),
+        )
+    }
+
+    /// Performs an operation on memory, which can always run, if nothing is out of the ordinary: the cell is known, the
+    /// thread goes on and not in a loop that may wait, and there is room to note it. So it calls nobody.
+    pub(super) fn memory_in_passing(&mut self, kind: Kind, memory: (usize, usize), site: Site) -> bool {
+        let Some(object) = self.known_memory(memory.0) else { return false };
+        let place = Place { kind, object, site };
+        let has_room = self.trace.events.len() < self.trace.events.capacity()
+            && self.notes.len() < self.notes.capacity();
+        if !has_room || self.threads[self.current].spin.may_repeat(place, self.trail()) || !self.goes_on() {
+            return false;
+        }
+        self.execute_in_passing(place);
+        if self.races.is_some() {
+            self.touched = memory;
+        }
+        true
+    }
+
+    /// Announces and executes an operation on memory, which can always run, where the thread [`goes_on`].
     ///
     /// The hot path of programs with atomics: what [`World::announce`] and [`World::execute`] do, as
     /// far as it matters here.
     ///
     /// [`goes_on`]: World::goes_on
-    #[inline]
-    pub(crate) fn execute_in_passing(&mut self, op: &Op) {
+    #[inline(always)]
+    pub(crate) fn execute_in_passing(&mut self, Place { kind, object, site }: Place) {
         self.go_on();
         let step = self.trace.events.len() as StepIndex;
         let thread = &mut self.threads[self.current];
-        let (mode, costly_alts) = match op.kind {
+        let (mode, costly_alts) = match kind {
             Kind::Load => (Mode::Read, BudgetKinds::NONE),
             Kind::CountUp | Kind::CountDown => (Mode::Mark, BudgetKinds::NONE),
             Kind::CompareExchangeWeak => (Mode::Write, BudgetKinds::NONE.with(BudgetKind::WeakFailure)),
             _ => (Mode::Write, BudgetKinds::NONE),
         };
-        self.trace.events.push(Event::of(thread.id));
-        let event = &mut self.trace.events[step as usize];
-        event.costly_alts = costly_alts;
-        event.previous_enabled = true;
-        event.accesses[0] = Access::new(op.object, mode);
-        event.full_mode = mode;
-        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time };
-        thread.spin.remember(&note, step, (0, 0), spin::is_known(op.kind, event));
-        self.notes.push(note);
-        if let Some(races) = &mut self.races {
-            races.begin_step(self.current, step);
+        self.trace.events.push(Event {
+            costly_alts,
+            previous_enabled: true,
+            accesses: [Access::new(object, mode), Access::NONE],
+            full_mode: mode,
+            ..Event::of(thread.id)
+        });
+        // What counts do to their object does not show in its state.
+        thread.spin.remember(kind, site, step, mode != Mode::Mark);
+        self.notes.push(StepNote { kind, object, site, time: thread.time, after: 0 });
+        if self.races.is_some() {
+            self.begin_racing_step(step);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::outcome::{Outcome, PanicReport};
 use super::places::{Names, PlaceTable};
 use super::script::{Fate, Unmet};
 use super::switch::{Backend, Birth, Carried, Resumed};
-use super::thread_locals::StdWords;
+use super::thread_locals::{Kept, StdWords};
 use super::threads::Body;
 use super::view::{self, View};
 use super::{Active, EXPLORING, WORLD, data_race, panics};
@@ -14,7 +14,6 @@ use crate::model::{Kind, Op};
 use crate::races::Detector;
 use crate::search::step::{End, Guide, Model, Places, Plan, ThreadId, Trace};
 use corosensei::stack::Stack;
-use std::cell::Cell;
 use std::panic::{Location, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -225,13 +224,7 @@ impl Execution {
 
     fn execute(&mut self) {
         self.runs += 1;
-        let returned: Rc<Cell<Option<Option<TestResult>>>> = Rc::default();
-        let (slot, body) = (Rc::clone(&returned), self.test.body);
-        self.world.add_thread(
-            Some("main".to_owned()),
-            Box::new(move || slot.set(Some(run_body(body)))),
-            Location::caller(),
-        );
+        self.world.add_thread(Some("main".into()), Body::Test(self.test.body), Location::caller());
         let world: *mut World = &mut *self.world;
         WORLD.set(world);
         hand_turns_on(Active(world));
@@ -240,7 +233,8 @@ impl Execution {
             let race = data_race::describe(&self.world, race, self.keep_views);
             self.world.outcome = Some(Outcome::DataRace(race));
         }
-        let judged = judge(&self.world, self.test, returned.take());
+        let returned = self.world.returned.take();
+        let judged = judge(&self.world, self.test, returned);
         let judged = judged.or_else(|| self.leaks.then(|| leaked(&self.world)).flatten());
         self.world.outcome.get_or_insert(Outcome::Passed);
         if let (Some(Outcome::Passed), Some(worse)) = (&self.world.outcome, judged) {
@@ -279,8 +273,8 @@ impl Execution {
     }
 }
 
-/// Runs the test body; `None` if it panicked.
-fn run_body(body: fn() -> TestResult) -> Option<TestResult> {
+/// Runs the test body.
+fn run_body(body: fn() -> TestResult) {
     let result = catch_unwind(body);
     if let Some(active) = super::active() {
         if let Err(payload) = &result {
@@ -289,15 +283,21 @@ fn run_body(body: fn() -> TestResult) -> Option<TestResult> {
         active.before_end_of_thread();
         let life = active.life_of(0);
         active.perform(Op::new(Kind::End, life, Location::caller()));
+        active.world().returned = Some(result.ok());
     }
-    result.ok()
 }
 
-/// Resumes the thread whose turn it is until the execution is over.
+/// Resumes the thread whose turn it is until the execution is over. Between turns, std's words are those of the last thread.
 fn hand_turns_on(active: Active) {
     if !active.world().decide() {
         return;
     }
+    let root = active.world().std_words.read();
+    pass_turns(active, &root);
+    active.world().std_words.adopt(root);
+}
+
+fn pass_turns(active: Active, root: &Kept) {
     loop {
         let world = active.world();
         let slot = world.current;
@@ -309,12 +309,12 @@ fn hand_turns_on(active: Active) {
         };
         let thread = &world.threads[slot];
         world.engine_top = thread.engine_top;
-        let outer = world.std_words.enter(thread.std_words, thread.id.0);
+        world.std_words.enter(thread.std_words, thread.id.0, root);
         // The thread comes back inside the engine, which lets user code go on when it is done.
         let resumed = carrier.resume();
         let world = active.world();
         world.in_user = false;
-        world.threads[slot].std_words = world.std_words.leave(outer);
+        world.threads[slot].std_words = world.std_words.read();
         if resumed == Resumed::Suspended {
             world.threads[slot].carrier = Some(carrier);
             if world.over {
@@ -354,7 +354,10 @@ fn started(world: &mut World, slot: Slot, body: Body) -> Carried {
         world.threads[slot].exit = exit;
         world.execute();
         world.in_user = true;
-        body();
+        match body {
+            Body::Test(body) => run_body(body),
+            Body::Spawned(body) => body(),
+        }
     })
 }
 

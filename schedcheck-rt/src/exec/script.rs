@@ -422,7 +422,7 @@ impl Active {
 
     /// The running thread may run again: it announces what was put aside.
     #[cold]
-    pub(super) fn take_up(&self, op: Op) {
+    pub(super) fn take_up(&self, op: &Op) {
         while self.world().threads[self.world().current].op.kind == Kind::Resume {
             let world = self.world();
             world.execute();

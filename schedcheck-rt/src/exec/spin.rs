@@ -33,7 +33,7 @@ use super::addresses::AddressTable;
 use super::controller::{StepNote, World};
 use super::written::Written;
 use crate::model::{Kind, Op, Site};
-use crate::search::step::{Event, Mode, NO_STEP, ObjectId, StepIndex};
+use crate::search::step::{Access, Alt, Event, Mode, NO_STEP, ObjectId, StepIndex};
 use smallvec::SmallVec;
 
 /// Rounds of a counting loop that are explored without a change from outside.
@@ -64,17 +64,46 @@ impl Frame {
     }
 }
 
-/// One step a thread remembers.
+/// What is done, with which object, and where.
 #[derive(Clone, Copy)]
-struct Remembered {
-    kind: Kind,
-    object: ObjectId,
-    site: Site,
-    /// The state of the object before the step, and after it.
-    before: u64,
-    after: u64,
-    /// Its number in the execution.
-    step: StepIndex,
+pub(crate) struct Place {
+    pub(crate) kind: Kind,
+    pub(crate) object: ObjectId,
+    pub(crate) site: Site,
+}
+
+impl Place {
+    #[inline]
+    pub(crate) fn of(op: &Op) -> Place {
+        Place { kind: op.kind, object: op.object, site: op.site }
+    }
+
+    /// Whether `note` is of a step that did just this.
+    #[inline]
+    fn is(&self, note: &StepNote) -> bool {
+        note.kind == self.kind && note.object == self.object && std::ptr::eq(note.site, self.site)
+    }
+
+    /// The same, wherever the compiler has put the site.
+    fn is_alike(&self, other: &Place) -> bool {
+        (self.kind, self.object) == (other.kind, other.object)
+            && (std::ptr::eq(self.site, other.site) || self.site == other.site)
+    }
+}
+
+/// The steps of the execution so far: what threads remember of their own are numbers of these.
+#[derive(Clone, Copy)]
+pub(crate) struct Trail<'a> {
+    pub(crate) notes: &'a [StepNote],
+    pub(crate) events: &'a [Event],
+}
+
+impl Trail<'_> {
+    /// Whether the step left its object in another state than it found it in.
+    #[inline]
+    fn has_effect(&self, step: StepIndex) -> bool {
+        self.events[step as usize].before != self.notes[step as usize].after
+    }
 }
 
 /// What a thread can run again only after.
@@ -89,7 +118,8 @@ pub(crate) struct Gate {
 
 /// What a thread remembers of its own steps.
 pub(crate) struct Spin {
-    steps: [Option<Remembered>; MEMORY],
+    /// Numbers of the last ones, in a ring.
+    steps: [StepIndex; MEMORY],
     count: usize,
     /// Sites among them, as a set of hashes: most steps are at a new one.
     sites: u64,
@@ -97,7 +127,7 @@ pub(crate) struct Spin {
     /// How often its state was compared since something changed.
     comparisons: u32,
     /// The place in the loop at which states are compared, and the state there a round ago.
-    compared_at: Option<(Kind, ObjectId, Site)>,
+    compared_at: Option<Place>,
     /// Steps of the execution before that comparison.
     compared_after: usize,
     stack: Vec<u8>,
@@ -110,7 +140,7 @@ pub(crate) struct Spin {
 impl Spin {
     pub(crate) fn new() -> Spin {
         Spin {
-            steps: [None; MEMORY],
+            steps: [NO_STEP; MEMORY],
             count: 0,
             sites: 0,
             rounds: 0,
@@ -133,26 +163,15 @@ impl Spin {
 
     /// Remembers a step that was executed; `known`: what it did to its object shows in the state.
     #[inline]
-    pub(crate) fn remember(&mut self, note: &StepNote, step: StepIndex, states: (u64, u64), known: bool) {
+    pub(crate) fn remember(&mut self, kind: Kind, site: Site, step: StepIndex, known: bool) {
         if !known {
             self.count = 0;
             self.sites = 0;
             return;
         }
-        self.sites |= Self::bit(note.kind, note.site);
-        let (before, after) = states;
-        let step = Remembered { kind: note.kind, object: note.object, site: note.site, before, after, step };
-        self.steps[self.count % MEMORY] = Some(step);
+        self.sites |= Self::bit(kind, site);
+        self.steps[self.count % MEMORY] = step;
         self.count += 1;
-    }
-
-    /// The step just remembered found its object in one state and left it in the other.
-    #[inline]
-    pub(crate) fn found(&mut self, before: u64, after: u64) {
-        if let Some(step) = &mut self.steps[self.count.wrapping_sub(1) % MEMORY] {
-            step.before = before;
-            step.after = after;
-        }
     }
 
     /// Makes it as new, for another thread.
@@ -172,52 +191,41 @@ impl Spin {
         self.written.end();
     }
 
-    /// Whether doing `op` may be a round of a loop that waits: the thread may have done it before,
+    /// Whether doing that may be a round of a loop that waits: the thread may have done it before,
     /// and not just now with an effect.
     #[inline]
-    pub(crate) fn may_repeat(&self, op: &Op) -> bool {
-        self.sites & Self::bit(op.kind, op.site) != 0 && !self.goes_round_with_effect(op)
+    pub(crate) fn may_repeat(&self, place: Place, trail: Trail<'_>) -> bool {
+        self.sites & Self::bit(place.kind, place.site) != 0 && !self.goes_round_with_effect(place, trail)
     }
 
-    /// Whether `op` is all that the thread's loop does, and changes its object every time.
+    /// Whether that is all that the thread's loop does, and changes its object every time. It remembers a step.
     #[inline]
-    fn goes_round_with_effect(&self, op: &Op) -> bool {
-        let last = self.steps[self.count.wrapping_sub(1) % MEMORY].as_ref();
-        self.compared_at.is_none()
-            && last.is_some_and(|last| {
-                last.before != last.after
-                    && (last.kind, last.object) == (op.kind, op.object)
-                    && std::ptr::eq(last.site, op.site)
-            })
+    fn goes_round_with_effect(&self, place: Place, trail: Trail<'_>) -> bool {
+        let last = self.steps[self.count.wrapping_sub(1) % MEMORY];
+        self.compared_at.is_none() && place.is(&trail.notes[last as usize]) && trail.has_effect(last)
     }
 
-    /// The steps since the thread last did `op`, that one first; `None` if it did not.
-    fn round(&self, op: &Op) -> Option<impl Iterator<Item = &Remembered>> {
+    /// The steps since the thread last did that, that one first; `None` if it did not.
+    fn round(&self, place: Place, trail: Trail<'_>) -> Option<impl Iterator<Item = StepIndex>> {
         let oldest = self.count.saturating_sub(MEMORY);
-        let start = (oldest..self.count).rev().find(|at| {
-            self.steps[at % MEMORY].as_ref().is_some_and(|step| {
-                step.kind == op.kind && step.object == op.object && std::ptr::eq(step.site, op.site)
-            })
-        })?;
-        Some((start..self.count).filter_map(|at| self.steps[at % MEMORY].as_ref()))
+        let does = |at: &usize| place.is(&trail.notes[self.steps[at % MEMORY] as usize]);
+        let start = (oldest..self.count).rev().find(does)?;
+        Some((start..self.count).map(|at| self.steps[at % MEMORY]))
     }
 
     /// Compares the thread with what it was a round ago, and keeps what it is now.
-    fn is_as_before(&mut self, op: &Op, frame: &Frame, base: usize, cells: &Cells<'_>) -> bool {
-        let place = (op.kind, op.object, op.site);
-        if *self.compared_at.get_or_insert(place) != place {
+    fn is_as_before(&mut self, place: Place, frame: &Frame, base: usize, cells: &Cells<'_>) -> bool {
+        if !self.compared_at.get_or_insert(place).is_alike(&place) {
             return false;
         }
         self.comparisons += 1;
         let length = base.saturating_sub(frame.stack);
         // SAFETY: the thread's own stack, from its stack pointer to its base.
         let now = unsafe { std::slice::from_raw_parts(frame.stack as *const u8, length) };
-        let own_differs = |(at, (was, is)): (usize, (&u8, &u8))| {
-            was != is && !cells.changed(frame.stack + at, self.compared_after)
-        };
+        let is_own = |at: usize| !cells.changed(frame.stack + at, self.compared_after);
         let same = self.registers == frame.registers
             && self.stack.len() == length
-            && (self.stack == now || !self.stack.iter().zip(now).enumerate().any(own_differs))
+            && !differences(&self.stack, now).any(is_own)
             // SAFETY: written in this execution, whose memory stays where it is.
             && unsafe { self.written.is_undone() };
         self.written.begin();
@@ -229,6 +237,20 @@ impl Spin {
         }
         same
     }
+}
+
+/// The positions at which two stacks of the same size differ. Most of their bytes are the same: many at a time.
+fn differences(was: &[u8], is: &[u8]) -> impl Iterator<Item = usize> {
+    const WIDTH: usize = 32;
+    let (was, was_rest) = was.as_chunks::<WIDTH>();
+    let (is, is_rest) = is.as_chunks::<WIDTH>();
+    let chunks = was.iter().zip(is).enumerate();
+    let different = chunks.filter(|(_, (was, is))| was != is);
+    let parts = different.map(|(at, (was, is))| (at * WIDTH, was.as_slice(), is.as_slice()));
+    parts.chain([(was.len() * WIDTH, was_rest, is_rest)]).flat_map(|(start, was, is)| {
+        let bytes = was.iter().zip(is).zip(start..);
+        bytes.filter(|((was, is), _)| was != is).map(|(_, at)| at)
+    })
 }
 
 /// Atomics that lie on a thread's own stack.
@@ -250,8 +272,8 @@ impl Cells<'_> {
 
 /// Whether what a step does shows in the state of its objects.
 #[inline]
-pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
-    if event.alt.budget().is_some() {
+pub(crate) fn is_known(kind: Kind, alt: Alt, accesses: &[Access; 2]) -> bool {
+    if alt.budget().is_some() {
         // It need not go that way again: what failed for no reason is not waiting for anything.
         return false;
     }
@@ -277,8 +299,8 @@ pub(crate) fn is_known(kind: Kind, event: &Event) -> bool {
             false
         }
         // Shared: it was done already.
-        Kind::OnceEnter => event.accesses[0].mode == Mode::AcquireShared,
-        _ => event.accesses.iter().all(|access| !changes(access.mode)),
+        Kind::OnceEnter => accesses[0].mode == Mode::AcquireShared,
+        _ => accesses.iter().all(|access| !changes(access.mode)),
     }
 }
 
@@ -298,33 +320,39 @@ pub(crate) fn changes(mode: Mode) -> bool {
 }
 
 impl World {
-    /// Gates the running thread if `op` is a round of a loop that waits.
+    /// The steps so far.
+    #[inline]
+    pub(crate) fn trail(&self) -> Trail<'_> {
+        Trail { notes: &self.notes, events: &self.trace.events }
+    }
+
+    /// Gates the running thread if what it is about to do is a round of a loop that waits.
     ///
     /// Whether it does must not depend on where independent steps of others fell: an object counts
     /// as unchanged by the round if it was, after the thread's last access to it, as before its
     /// first, and a change by others since that last access opens the gate, be it before or after
     /// the thread comes here. Accesses to one object have one order in all equivalent schedules.
     #[cold]
-    pub(crate) fn consider_loop(&mut self, op: &Op, frame: &Frame) {
+    pub(crate) fn consider_loop(&mut self, place: Place, frame: &Frame) {
         let spin = &self.threads[self.running].spin;
-        let Some(round) = spin.round(op) else { return };
+        let trail = self.trail();
+        let Some(round) = spin.round(place, trail) else { return };
         let mut used: SmallVec<[Used; 8]> = SmallVec::new();
         let mut yields = false;
         let mut same_loop = false;
         for step in round {
-            same_loop |= spin.compared_at.is_some_and(|place| place == (step.kind, step.object, step.site));
-            yields |= matches!(step.kind, Kind::Yield | Kind::Sleep);
-            if step.object == ObjectId::NONE {
+            let StepNote { kind, object, site, after: left, .. } = trail.notes[step as usize];
+            same_loop |= spin.compared_at.is_some_and(|at| at.is_alike(&Place { kind, object, site }));
+            yields |= matches!(kind, Kind::Yield | Kind::Sleep);
+            if object == ObjectId::NONE {
                 continue;
             }
-            match used.iter_mut().find(|used| used.object == step.object) {
-                Some(used) => (used.last, used.left) = (step.step, step.after),
-                None => used.push(Used {
-                    object: step.object,
-                    found: step.before,
-                    left: step.after,
-                    last: step.step,
-                }),
+            match used.iter_mut().find(|used| used.object == object) {
+                Some(used) => (used.last, used.left) = (step, left),
+                None => {
+                    let found = trail.events[step as usize].before;
+                    used.push(Used { object, found, left, last: step });
+                }
             }
         }
         if used.is_empty() {
@@ -348,7 +376,7 @@ impl World {
         let cells =
             Cells { addresses: &self.addresses, events: &self.trace.events, generation: self.generation };
         let spin = &mut self.threads[self.running].spin;
-        let exact = spin.is_as_before(op, frame, base, &cells);
+        let exact = spin.is_as_before(place, frame, base, &cells);
         let enough = if yields { ROUNDS } else { ROUNDS_WITHOUT_HINT };
         if exact || spin.rounds > enough && spin.comparisons >= COMPARISONS {
             // What it writes is seen only where races are looked for.
@@ -356,6 +384,7 @@ impl World {
             let objects = used.into_iter().map(|used| used.object).collect();
             spin.gate = Gate { closed: true, objects, opened };
             self.gated += 1;
+            self.find_next_special();
         }
     }
 
@@ -411,7 +440,28 @@ impl World {
         }
         spin.gate.closed = false;
         spin.forget_state();
+        let opened = spin.gate.opened;
         self.gated -= 1;
-        spin.gate.opened
+        self.find_next_special();
+        opened
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_found_in_every_byte() {
+        for length in [0, 1, 31, 32, 33, 64, 100] {
+            let was = vec![0_u8; length];
+            assert_eq!(differences(&was, &was).count(), 0);
+            for at in 0..length {
+                let mut is = was.clone();
+                (is[at], is[length - 1]) = (1, 2);
+                let expected = if at == length - 1 { vec![at] } else { vec![at, length - 1] };
+                assert_eq!(differences(&was, &is).collect::<Vec<_>>(), expected);
+            }
+        }
     }
 }

@@ -100,16 +100,14 @@ impl StdWords {
         self.write(made);
     }
 
-    /// Gives `thread` its own words; returns those that were there.
+    /// Gives the thread of that number its own words. At first it has some of those that the root had.
     #[inline]
-    pub(super) fn enter(&self, thread: Kept, number: u16) -> Kept {
-        let outer = self.read();
+    pub(super) fn enter(&self, thread: Kept, number: u16, root: &Kept) {
         let mut words = thread;
         if words.hash_keys.is_none() {
-            words.hash_keys = outer.keys_for(number);
+            words.hash_keys = root.keys_for(number);
         }
         self.write(words);
-        outer
     }
 
     /// What thread `number` has in its words at first.
@@ -117,21 +115,14 @@ impl StdWords {
         Kept { hash_keys: self.read().keys_for(number), panics: 0 }
     }
 
-    /// Gives a thread of the system that was just started, the calling one, these words.
+    /// Gives the calling thread of the system these words: one that was just started, or the root, which has them back.
     pub(super) fn adopt(&self, words: Kept) {
         self.write(words);
     }
 
-    /// Takes the thread's words and puts back those from before its turn.
+    /// What is in the words.
     #[inline]
-    pub(super) fn leave(&self, outer: Kept) -> Kept {
-        let kept = self.read();
-        self.write(outer);
-        kept
-    }
-
-    #[inline]
-    fn read(&self) -> Kept {
+    pub(super) fn read(&self) -> Kept {
         Kept {
             // SAFETY: words of the calling thread's block.
             hash_keys: self.hash_keys.map(|place| unsafe { place.read_unaligned() }),

@@ -1,5 +1,6 @@
 //! The threads of one execution, in order of creation.
 
+use super::run::TestResult;
 use super::spin::Spin;
 use super::switch::{Carried, Exit};
 use super::thread_locals::Kept;
@@ -7,9 +8,14 @@ use super::twins::Twin;
 use crate::model::Op;
 use crate::search::step::{ObjectId, StepIndex, ThreadId};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// What runs in a thread.
-pub(crate) type Body = Box<dyn FnOnce()>;
+pub(crate) enum Body {
+    /// The body of the test.
+    Test(fn() -> TestResult),
+    Spawned(Box<dyn FnOnce()>),
+}
 
 /// One thread of the current execution.
 pub(crate) struct Thread {
@@ -46,7 +52,7 @@ pub(crate) struct Thread {
     /// How often it slept after the test was done.
     pub(crate) sleeps_after_end: u32,
     /// Given by the user.
-    pub(crate) name: Option<String>,
+    pub(crate) name: Option<Cow<'static, str>>,
     /// What carries it, while it is suspended.
     pub(crate) carrier: Option<Carried>,
     /// Where it suspends from.
@@ -90,6 +96,15 @@ impl ThreadNames {
             self.parents.push((parent, nth));
             next
         })
+    }
+
+    /// The same. Most programs start their threads in the same order every time: then the thread in `slot` has that number.
+    #[inline]
+    pub(crate) fn number_in(&mut self, slot: usize, parent: ThreadId, nth: u32) -> ThreadId {
+        if self.parents.get(slot) == Some(&(parent, nth)) {
+            return ThreadId(slot as u16);
+        }
+        self.number(parent, nth)
     }
 
     /// Takes back the numbers from `first` on; whether there were any.
@@ -151,6 +166,9 @@ mod tests {
         assert_eq!(names.parse("0"), Some(ThreadId(0)));
         let child = names.number(ThreadId(0), 2);
         assert_eq!(names.number(child, 1), grandchild);
+        for slot in 0..4 {
+            assert_eq!(names.number_in(slot, child, 1), grandchild, "wherever it is this time");
+        }
         assert_eq!(names.positions(grandchild).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(names.positions(ThreadId(0)).count(), 0);
         assert_eq!(names.parse("1.1"), None);

@@ -71,6 +71,7 @@ impl Active {
             world.twins = true;
             world.had_twins = true;
             world.threads[slot].twin = Some(Twin { before, first: NO_STEP });
+            world.find_next_special();
         }
     }
 

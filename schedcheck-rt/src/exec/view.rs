@@ -272,7 +272,7 @@ fn thread_view(world: &World, slot: Slot) -> ThreadView {
 
 /// The name its creator gave it, or one by order of creation.
 pub(crate) fn thread_name(world: &World, slot: Slot) -> String {
-    world.threads[slot].name.clone().unwrap_or_else(|| format!("thread-{slot}"))
+    world.threads[slot].name.as_deref().map_or_else(|| format!("thread-{slot}"), str::to_owned)
 }
 
 fn blocked_view(world: &World, names: &ObjectNames<'_>, slot: Slot) -> BlockedView {

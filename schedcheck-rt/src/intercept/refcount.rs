@@ -21,10 +21,9 @@ fn unknown_site() -> Site {
 
 /// Does `real`, in its turn if user code inside an execution does it: it says what it returns and what it did.
 #[inline(always)]
-fn step<T, R>(kind: Kind, cell: &T, real: impl FnOnce() -> (R, Done)) -> R {
-    let Some(active) = active().filter(Active::in_user) else { return real().0 };
-    let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
-    active.memory(kind, memory, unknown_site(), |_| real())
+fn step<T, R>(kind: Kind, cell: &T, real: impl FnOnce(&T) -> (R, Done)) -> R {
+    let Some(active) = active().filter(Active::in_user) else { return real(cell).0 };
+    active.memory(kind, cell, unknown_site(), move |cell, _| real(cell))
 }
 
 /// It found `before`; it left `after`, or only looked.
@@ -62,7 +61,7 @@ macro_rules! width {
     ) => {
         #[unsafe(no_mangle)]
         extern "C" fn $load(cell: &$atomic, order: i32) -> $value {
-            step(Kind::Load, cell, || {
+            step(Kind::Load, cell, move |cell| {
                 let value = cell.load(Ordering::SeqCst);
                 (value, found(value, None, order))
             })
@@ -70,7 +69,7 @@ macro_rules! width {
 
         #[unsafe(no_mangle)]
         extern "C" fn $store(cell: &$atomic, value: $value, order: i32) {
-            step(Kind::Store, cell, || {
+            step(Kind::Store, cell, move |cell| {
                 let before = cell.swap(value, Ordering::SeqCst);
                 ((), found(before, Some(value.into()), order))
             });
@@ -78,7 +77,7 @@ macro_rules! width {
 
         #[unsafe(no_mangle)]
         extern "C" fn $exchange(cell: &$atomic, value: $value, order: i32) -> $value {
-            step(Kind::ReadModifyWrite, cell, || {
+            step(Kind::ReadModifyWrite, cell, move |cell| {
                 let before = cell.swap(value, Ordering::SeqCst);
                 (before, found(before, Some(value.into()), order))
             })
@@ -87,13 +86,13 @@ macro_rules! width {
         #[unsafe(no_mangle)]
         extern "C" fn $add(cell: &$atomic, value: $value, order: i32) -> $value {
             let kind = if value == 1 { Kind::CountUp } else { Kind::ReadModifyWrite };
-            step(kind, cell, || (cell.fetch_add(value, Ordering::SeqCst), counted(false, order)))
+            step(kind, cell, move |cell| (cell.fetch_add(value, Ordering::SeqCst), counted(false, order)))
         }
 
         #[unsafe(no_mangle)]
         extern "C" fn $sub(cell: &$atomic, value: $value, order: i32) -> $value {
             let counts = value == 1;
-            step(if counts { Kind::CountDown } else { Kind::ReadModifyWrite }, cell, || {
+            step(if counts { Kind::CountDown } else { Kind::ReadModifyWrite }, cell, move |cell| {
                 let before = cell.fetch_sub(value, Ordering::SeqCst);
                 (before, counted(counts && before == 1, order))
             })
@@ -108,7 +107,7 @@ macro_rules! width {
             failure: i32,
         ) -> i32 {
             let wanted = *expected;
-            let result = step(Kind::CompareExchange, cell, || {
+            let result = step(Kind::CompareExchange, cell, move |cell| {
                 let result = cell.compare_exchange(wanted, new, Ordering::SeqCst, Ordering::SeqCst);
                 let (before, after, order) = match result {
                     Ok(before) => (before, Some(new.into()), success),
@@ -141,7 +140,7 @@ macro_rules! width {
         $(
             #[unsafe(no_mangle)]
             extern "C" fn $rmw(cell: &$atomic, value: $value, order: i32) -> $value {
-                step(Kind::ReadModifyWrite, cell, || {
+                step(Kind::ReadModifyWrite, cell, move |cell| {
                     let before = cell.$method(value, Ordering::SeqCst);
                     (before, found(before, Some(cell.load(Ordering::SeqCst).into()), order))
                 })

@@ -98,6 +98,13 @@ impl Applied {
         self
     }
 
+    /// The same of an operation that found its object in this state.
+    #[must_use]
+    const fn from(mut self, before: u64) -> Applied {
+        self.before = before;
+        self
+    }
+
     /// The same of an operation whose mode depends on the state.
     #[must_use]
     pub const fn unless(mut self, reads_when: ReadsWhen, full_mode: Mode) -> Applied {
@@ -477,6 +484,7 @@ impl Objects {
     }
 
     /// Keeps account of read guards.
+    #[cold]
     fn note_read_guards(&mut self, thread: ThreadId, op: &Op) {
         match op.kind {
             Kind::ReadUnlock => {
@@ -515,9 +523,19 @@ impl Objects {
     }
 
     /// Whether `op`, pending in `thread`, could run now.
+    #[inline]
     pub fn ready(&self, thread: ThreadId, op: &Op) -> Ready {
+        if op.kind.is_always_ready() {
+            return Ready::ALWAYS;
+        }
         match (op.kind, self.states.get(op.object.0 as usize)) {
             (Kind::Lock, Some(State::Mutex(mutex))) => mutex.ready(),
+            _ => self.ready_by_state(thread, op),
+        }
+    }
+
+    fn ready_by_state(&self, thread: ThreadId, op: &Op) -> Ready {
+        match (op.kind, self.states.get(op.object.0 as usize)) {
             (Kind::CondvarWake | Kind::FutexSleep, Some(State::Condvar(condvar))) => {
                 condvar.ready(thread, op)
             }
@@ -536,24 +554,95 @@ impl Objects {
     }
 
     /// Executes `op`, which must be ready (or have the costly alternative of `moment`).
+    #[inline]
     pub fn apply(&mut self, moment: Moment, op: &Op) -> Applied {
-        let before = if op.object == ObjectId::NONE { 0 } else { self.summary(op.object) };
-        let mut applied = self.change(moment, op);
-        applied.before = before;
-        applied
-    }
-
-    fn change(&mut self, moment: Moment, op: &Op) -> Applied {
         if !self.read_guards.is_empty() {
             self.note_read_guards(moment.thread, op);
         }
-        if op.kind.has_rules() {
-            self.misuse = misuse::of(moment.thread, op, self.state(op.object));
-            if self.misuse.is_some() {
-                // Nothing follows, and the state machines know only what is allowed.
-                return Applied::access(op.object, Mode::Write);
+        match op.kind {
+            Kind::Lock | Kind::TryLock | Kind::Unlock => self.apply_mutex(moment, op),
+            Kind::CondvarEnqueue | Kind::CondvarWake | Kind::NotifyOne | Kind::NotifyAll => {
+                self.apply_condvar(moment, op)
             }
+            Kind::Send
+            | Kind::TrySend
+            | Kind::OfferTaken
+            | Kind::ReceiverArrives
+            | Kind::Receive
+            | Kind::TryReceive
+            | Kind::DropSender
+            | Kind::DropReceiver => self.apply_channel(moment, op),
+            Kind::Load => self.apply_access(op.object, Mode::Read),
+            Kind::Store | Kind::ReadModifyWrite | Kind::CompareExchange => {
+                self.apply_access(op.object, Mode::Write)
+            }
+            Kind::CountUp | Kind::CountDown => self.apply_access(op.object, Mode::Mark),
+            Kind::Finish | Kind::End | Kind::Join | Kind::JoinScoped | Kind::Leave | Kind::Detach => {
+                self.apply_life(moment, op)
+            }
+            _ => self.apply_other(moment, op),
         }
+    }
+
+    fn apply_access(&self, object: ObjectId, mode: Mode) -> Applied {
+        Applied::access(object, mode).from(self.summary(object))
+    }
+
+    fn apply_life(&mut self, moment: Moment, op: &Op) -> Applied {
+        if op.kind == Kind::End && op.second != ObjectId::NONE {
+            self.baton(op.second).ended(moment);
+        }
+        let life = self.thread(op.object);
+        let before = life.summary();
+        life.apply(moment, op).from(before)
+    }
+
+    fn apply_mutex(&mut self, moment: Moment, op: &Op) -> Applied {
+        if op.kind == Kind::Unlock && self.is_misuse(moment.thread, op) {
+            return self.misused(op);
+        }
+        let mutex = self.mutex(op.object);
+        let before = mutex.summary();
+        mutex.apply(moment, op).from(before)
+    }
+
+    fn apply_condvar(&mut self, moment: Moment, op: &Op) -> Applied {
+        if op.kind == Kind::CondvarEnqueue && self.is_misuse(moment.thread, op) {
+            return self.misused(op);
+        }
+        let condvar = self.condvar(op.object);
+        let before = condvar.summary();
+        condvar.apply(moment, op).from(before)
+    }
+
+    fn apply_channel(&mut self, moment: Moment, op: &Op) -> Applied {
+        let channel = self.channel(op.object);
+        let before = channel.summary();
+        channel.apply(moment, op).from(before)
+    }
+
+    fn apply_other(&mut self, moment: Moment, op: &Op) -> Applied {
+        if op.kind.has_rules() && self.is_misuse(moment.thread, op) {
+            return self.misused(op);
+        }
+        let before = if op.object == ObjectId::NONE { 0 } else { self.summary(op.object) };
+        self.change(moment, op).from(before)
+    }
+
+    /// Notes whether `op`, which is forbidden in some states, breaks a rule.
+    #[inline]
+    fn is_misuse(&mut self, thread: ThreadId, op: &Op) -> bool {
+        self.misuse = misuse::of(thread, op, self.state(op.object));
+        self.misuse.is_some()
+    }
+
+    /// What an operation does that broke one: nothing follows, and the state machines know only what is allowed.
+    #[cold]
+    fn misused(&self, op: &Op) -> Applied {
+        Applied::access(op.object, Mode::Write).from(self.summary(op.object))
+    }
+
+    fn change(&mut self, moment: Moment, op: &Op) -> Applied {
         match op.kind {
             Kind::Begin if op.object == ObjectId::NONE => Applied::LOCAL.enabled_by(op.arg),
             Kind::Begin | Kind::Transfer | Kind::Regain | Kind::HandBack | Kind::Resume | Kind::Release => {
@@ -563,33 +652,13 @@ impl Objects {
             Kind::YieldRead => Applied::access(op.object, Mode::Read),
             Kind::YieldWrite => Applied::access(op.object, Mode::Write),
             Kind::Inspect | Kind::Adjust => Applied { accesses: poison_accesses(op), ..Applied::LOCAL },
-            Kind::Load => Applied::access(op.object, Mode::Read),
-            Kind::Store | Kind::ReadModifyWrite | Kind::CompareExchange => {
-                Applied::access(op.object, Mode::Write)
-            }
             Kind::CompareExchangeWeak => {
                 let mut applied = Applied::access(op.object, Mode::Write);
                 applied.costly_alts = BudgetKinds::NONE.with(BudgetKind::WeakFailure);
                 applied
             }
-            Kind::Lock | Kind::TryLock | Kind::Unlock => self.mutex(op.object).apply(moment, op),
-            Kind::CondvarEnqueue | Kind::CondvarWake | Kind::NotifyOne | Kind::NotifyAll => {
-                self.condvar(op.object).apply(moment, op)
-            }
             Kind::Park | Kind::Unpark => self.token(op.object).apply(moment, op),
-            Kind::Finish
-            | Kind::End
-            | Kind::Join
-            | Kind::JoinScoped
-            | Kind::IsFinished
-            | Kind::Leave
-            | Kind::Detach => {
-                if op.kind == Kind::End && op.second != ObjectId::NONE {
-                    self.baton(op.second).ended(moment);
-                }
-                self.thread(op.object).apply(moment, op)
-            }
-            Kind::CountUp | Kind::CountDown => Applied::access(op.object, Mode::Mark),
+            Kind::IsFinished => self.thread(op.object).apply(moment, op),
             Kind::FutexWait => {
                 let mut applied = self.condvar(op.object).apply(moment, op);
                 applied.accesses[1] = Access::new(op.second, Mode::Read);
@@ -609,17 +678,10 @@ impl Objects {
                 self.once(op.object).apply(moment, op)
             }
             Kind::BarrierArrive | Kind::BarrierLeave => self.barrier(op.object).apply(moment, op),
-            Kind::Send
-            | Kind::TrySend
-            | Kind::OfferTaken
-            | Kind::ReceiverArrives
-            | Kind::Receive
-            | Kind::TryReceive
-            | Kind::DropSender
-            | Kind::DropReceiver => self.channel(op.object).apply(moment, op),
             Kind::Choose => {
                 Applied { free_alts: op.arg as u16, ..Applied::LOCAL.result(u32::from(moment.alt.0)) }
             }
+            other => unreachable!("{other:?} was applied before"),
         }
     }
 

@@ -221,6 +221,31 @@ impl Kind {
         )
     }
 
+    /// Whether it can run in every state, in one way only.
+    #[inline]
+    pub(crate) const fn is_always_ready(self) -> bool {
+        matches!(
+            self,
+            Kind::Spawn
+                | Kind::Finish
+                | Kind::End
+                | Kind::Leave
+                | Kind::Detach
+                | Kind::Load
+                | Kind::Store
+                | Kind::ReadModifyWrite
+                | Kind::CompareExchange
+                | Kind::CountUp
+                | Kind::CountDown
+                | Kind::TryLock
+                | Kind::Unlock
+                | Kind::CondvarEnqueue
+                | Kind::NotifyOne
+                | Kind::NotifyAll
+                | Kind::DropSender
+        )
+    }
+
     /// Whether it lets time pass until something happens elsewhere.
     pub const fn waits(self) -> bool {
         matches!(

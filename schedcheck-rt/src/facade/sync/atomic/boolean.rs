@@ -18,8 +18,8 @@ impl AtomicBool {
     #[track_caller]
     #[inline(never)]
     pub fn fetch_not(&self, order: Ordering) -> bool {
-        cell::step(Kind::ReadModifyWrite, self, Location::caller(), |_| {
-            let before = self.0.fetch_not(order);
+        cell::step(Kind::ReadModifyWrite, self, Location::caller(), move |cell, _| {
+            let before = cell.0.fetch_not(order);
             (before, cell::found(before, Some(!before), order))
         })
     }

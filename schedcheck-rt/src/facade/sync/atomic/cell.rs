@@ -13,12 +13,11 @@ pub(super) fn step<T, R>(
     kind: Kind,
     cell: &T,
     site: &'static Location<'static>,
-    real: impl FnOnce(bool) -> (R, Done),
+    real: impl FnOnce(&T, bool) -> (R, Done),
 ) -> R {
     // The engine comes here too, if the program has an allocator of its own that counts what it gives.
-    let Some(active) = active().filter(Active::in_user) else { return real(false).0 };
-    let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
-    active.memory(kind, memory, site, |alt| real(alt == Alt::WEAK_FAILURE))
+    let Some(active) = active().filter(Active::in_user) else { return real(cell, false).0 };
+    active.memory(kind, cell, site, move |cell, alt| real(cell, alt == Alt::WEAK_FAILURE))
 }
 
 /// An operation found `before` and left `after`; `None`: it only looked.
@@ -111,8 +110,8 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn load(&self, order: Ordering) -> $value {
-                cell::step(Kind::Load, self, Location::caller(), |_| {
-                    let value = self.0.load(order);
+                cell::step(Kind::Load, self, Location::caller(), move |cell, _| {
+                    let value = cell.0.load(order);
                     (value, cell::found(value, None::<$value>, order))
                 })
             }
@@ -121,9 +120,9 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn store(&self, value: $value, order: Ordering) {
-                cell::step(Kind::Store, self, Location::caller(), |_| {
-                    let before = self.0.load(Ordering::Relaxed);
-                    self.0.store(value, order);
+                cell::step(Kind::Store, self, Location::caller(), move |cell, _| {
+                    let before = cell.0.load(Ordering::Relaxed);
+                    cell.0.store(value, order);
                     ((), cell::found(before, Some(value), order))
                 });
             }
@@ -132,8 +131,8 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                cell::step(Kind::ReadModifyWrite, self, Location::caller(), |_| {
-                    let before = self.0.swap(value, order);
+                cell::step(Kind::ReadModifyWrite, self, Location::caller(), move |cell, _| {
+                    let before = cell.0.swap(value, order);
                     (before, cell::found(before, Some(value), order))
                 })
             }
@@ -163,8 +162,8 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                cell::step(Kind::CompareExchange, self, Location::caller(), |_| {
-                    let result = self.0.compare_exchange(current, new, success, failure);
+                cell::step(Kind::CompareExchange, self, Location::caller(), move |cell, _| {
+                    let result = cell.0.compare_exchange(current, new, success, failure);
                     (result, cell::compared(current, new, (success, failure), result))
                 })
             }
@@ -179,12 +178,12 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                cell::step(Kind::CompareExchangeWeak, self, Location::caller(), |fails| {
+                cell::step(Kind::CompareExchangeWeak, self, Location::caller(), move |cell, fails| {
                     if fails {
-                        let found = self.0.load(Ordering::Relaxed);
+                        let found = cell.0.load(Ordering::Relaxed);
                         return (Err(found), cell::found(found, None::<$value>, failure));
                     }
-                    let result = self.0.compare_exchange(current, new, success, failure);
+                    let result = cell.0.compare_exchange(current, new, success, failure);
                     (result, cell::compared(current, new, (success, failure), result))
                 })
             }
@@ -254,9 +253,9 @@ macro_rules! atomic_rmw {
                 #[track_caller]
                 #[inline(never)]
                 pub fn $method(&self, value: $value, order: Ordering) -> $value {
-                    cell::step(Kind::ReadModifyWrite, self, Location::caller(), |_| {
-                        let before = self.0.$method(value, order);
-                        (before, cell::found(before, Some(self.0.load(Ordering::Relaxed)), order))
+                    cell::step(Kind::ReadModifyWrite, self, Location::caller(), move |cell, _| {
+                        let before = cell.0.$method(value, order);
+                        (before, cell::found(before, Some(cell.0.load(Ordering::Relaxed)), order))
                     })
                 }
             )*

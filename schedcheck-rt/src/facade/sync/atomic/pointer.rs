@@ -25,9 +25,9 @@ macro_rules! untyped_rmw {
         #[track_caller]
         #[inline(never)]
         fn $method(&self, value: usize, order: Ordering) -> *mut () {
-            cell::step(Kind::ReadModifyWrite, self, Location::caller(), |_| {
-                let before = self.0.$method(value, order);
-                (before, cell::found(before, Some(self.0.load(Ordering::Relaxed)), order))
+            cell::step(Kind::ReadModifyWrite, self, Location::caller(), move |cell, _| {
+                let before = cell.0.$method(value, order);
+                (before, cell::found(before, Some(cell.0.load(Ordering::Relaxed)), order))
             })
         }
     )* };
