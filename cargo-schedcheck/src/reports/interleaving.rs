@@ -3,7 +3,7 @@ use super::forms::{accessing, place};
 use super::lasso::Lasso;
 use super::story::word;
 use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Rows shown unless everything is asked for.
 const ROWS: usize = 40;
@@ -108,7 +108,7 @@ fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
 /// Which steps of a schedule matter to their own thread only. Made once for all of them: schedules may be long.
 pub struct Folding<'a> {
     /// Objects with which something else than counting is done.
-    seen: HashSet<Option<&'a str>>,
+    seen: BTreeSet<Option<&'a str>>,
 }
 
 impl<'a> Folding<'a> {
@@ -310,7 +310,7 @@ mod tests {
         (finished.trace[1].op, finished.trace[2].op) = ("count_up".to_owned(), "count_down".to_owned());
         let table = render(&finished, 120, false);
         assert!(!table.contains("count_"), "{table}");
-        finished.trace[2].object.clone_from(&finished.trace[1].object);
+        finished.trace[2].object = finished.trace[1].object.clone();
         let mut looks = finished.trace[2].clone();
         (looks.op, looks.step) = ("load".to_owned(), 3);
         finished.trace.push(looks);

@@ -268,7 +268,7 @@ impl World {
         self.forced = false;
         self.previous_enabled = false;
         (self.fair_at, self.overdue) = (PATIENCE, None);
-        self.limit = self.limit_of_plan();
+        self.limit = self.max_steps;
         self.find_next_special();
         self.begin_races();
     }
@@ -406,7 +406,7 @@ impl World {
     }
 
     fn choose(&mut self, step: StepIndex) -> bool {
-        if step >= self.limit {
+        if step >= self.limit && self.is_endless(step) {
             // SAFETY: as in `ask`.
             let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
             let endless = if self.script.active {

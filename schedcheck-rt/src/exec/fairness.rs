@@ -5,9 +5,9 @@
 //! would keep a third from running: no failures, since no fair scheduler does that. So from time to time the thread that has
 //! waited longest has its turn, as if the running one had yielded. What is left to the step limit is a livelock.
 //!
-//! A plan goes before that: it may keep a thread from running for as long as it likes. So only what comes behind its last
-//! decision says whether the schedule has an end, and a plan that leaves too little room for that has more steps. Otherwise
-//! a thread that works until another one stops it would be called a livelock in the schedules in which that comes late.
+//! A plan goes before that: it may keep a thread from running for as long as it likes. Where it does, the step limit says
+//! nothing yet. Otherwise a thread that works until another one stops it would be called a livelock in the schedules in which
+//! that comes late.
 //!
 //! It depends on nothing but the steps so far, so a plan leads to the same schedule again.
 
@@ -18,10 +18,23 @@ use crate::search::step::StepIndex;
 pub(super) const PATIENCE: StepIndex = 1_000;
 
 impl World {
-    /// After so many steps of the plan that begins the execution is endless.
-    pub(super) fn limit_of_plan(&self) -> StepIndex {
-        let planned = self.deltas.last().map_or(0, |delta| delta.step);
-        self.max_steps.max(planned.saturating_add(self.max_steps / 2))
+    /// Whether the execution is endless. If somebody was kept from running, longer than it takes until all others had
+    /// their turn, it has more steps.
+    #[cold]
+    pub(super) fn is_endless(&mut self, step: StepIndex) -> bool {
+        let turns = self.threads.len() as StepIndex + 1;
+        let starves = |slot: Slot| {
+            slot != self.current
+                && (step - self.threads[slot].ran_until) / PATIENCE >= turns
+                && self.is_enabled(slot)
+                && !self.is_gated(slot)
+        };
+        if !(0..self.threads.len()).any(starves) {
+            return true;
+        }
+        self.limit = step.saturating_add(PATIENCE);
+        self.find_next_special();
+        false
     }
 
     /// Whether it is time to see who has waited too long.
