@@ -29,7 +29,8 @@ impl World {
                 && self.is_enabled(slot)
                 && !self.is_gated(slot)
         };
-        if !(0..self.threads.len()).any(starves) {
+        // A guide need not ever let it run.
+        if self.guide.is_some() || !(0..self.threads.len()).any(starves) {
             return true;
         }
         self.limit = step.saturating_add(PATIENCE);

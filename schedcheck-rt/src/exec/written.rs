@@ -4,6 +4,11 @@
 //! its rounds apart: the memory that it has written since then, on the heap, in statics and on the stacks of others, with
 //! what that held before; and whether it has asked for what is different each time, the time or random numbers.
 //!
+//! Whether a round is like the one before must not depend on where independent steps of others fell. What they write to the
+//! same memory comes, in all equivalent schedules, between the same two writes of the thread or after the last one, but in
+//! some of them before the states are compared and in others after that. So what the thread itself has left there is
+//! judged, as soon as somebody else is about to overwrite it, and the rest is not its doing.
+//!
 //! Writes are seen only where data races are looked for, and come to the end of what is kept in loops that do a lot.
 //! A round that writes more than that counts as different.
 
@@ -64,10 +69,8 @@ impl Written {
     unsafe fn will_write(&mut self, address: usize, size: usize) {
         let end = address + size;
         for at in (address & !(WORD - 1)..end).step_by(WORD) {
-            let low = u64::MAX << (8 * address.saturating_sub(at));
-            let high = u64::MAX >> (8 * (at + WORD).saturating_sub(end));
             // SAFETY: the caller's promise; the rest of a word lies on the same page.
-            unsafe { self.keep(at, low & high) };
+            unsafe { self.keep(at, bytes_of_word(at, address, end)) };
             if self.differs {
                 return;
             }
@@ -89,6 +92,24 @@ impl Written {
         }
     }
 
+    /// Somebody else is about to write so many bytes.
+    ///
+    /// # Safety
+    /// As of [`Written::is_undone`].
+    unsafe fn will_be_overwritten(&mut self, address: usize, size: usize) {
+        let end = address + size;
+        for kept in &mut self.words {
+            if kept.address >= end || kept.address + WORD <= address {
+                continue;
+            }
+            let mask = kept.mask & bytes_of_word(kept.address, address, end);
+            // SAFETY: the caller's promise.
+            self.differs |= unsafe { word(kept.address) } & mask != kept.before & mask;
+            kept.mask &= !mask;
+            kept.before &= !mask;
+        }
+    }
+
     /// Whether all that was written is again what it was.
     ///
     /// # Safety
@@ -98,6 +119,12 @@ impl Written {
         let is_same = |kept: &Word| unsafe { word(kept.address) } & kept.mask == kept.before;
         !self.differs && self.words.iter().all(is_same)
     }
+}
+
+/// Ones for those bytes of the word at `at` that lie between two addresses, of which the first lies before its end and the second
+/// behind its start.
+fn bytes_of_word(at: usize, start: usize, end: usize) -> u64 {
+    u64::MAX << (8 * start.saturating_sub(at)) & u64::MAX >> (8 * (at + WORD).saturating_sub(end))
 }
 
 /// # Safety
@@ -111,6 +138,13 @@ impl World {
     /// The running thread is about to write to memory.
     #[inline]
     pub(super) fn will_write(&mut self, address: usize, size: usize) {
+        for (slot, thread) in self.threads.iter_mut().enumerate() {
+            let written = &mut thread.spin.written;
+            if slot != self.running && written.is_needed() {
+                // SAFETY: what is kept stays mapped for as long as the execution.
+                unsafe { written.will_be_overwritten(address, size) };
+            }
+        }
         let written = &mut self.threads[self.running].spin.written;
         let Some(races) = &self.races else { return };
         if !written.is_needed() || races.is_own_stack(address) {
@@ -173,6 +207,27 @@ mod tests {
         assert!(is_undone(&written));
         memory[0] = 0x1_0000;
         assert!(!is_undone(&written));
+    }
+
+    #[test]
+    fn what_others_overwrite_was_put_back_or_not() {
+        let mut memory = vec![7_u64; 2];
+        let mut written = Written::default();
+        written.begin();
+        write(&mut written, &mut memory, 0, &[1; 4]);
+        write(&mut written, &mut memory, 0, &7_u32.to_le_bytes());
+        // SAFETY: lies inside of `memory`.
+        unsafe { written.will_be_overwritten(memory.as_ptr().addr() + 2, 8) };
+        memory[0] |= 0x99 << 16;
+        assert!(is_undone(&written), "what another one has written since");
+        memory[0] = 8;
+        assert!(!is_undone(&written), "the byte that only the thread has written");
+        memory[0] = 7;
+        write(&mut written, &mut memory, 8, &[9]);
+        // SAFETY: as above.
+        unsafe { written.will_be_overwritten(memory.as_ptr().addr() + 8, 1) };
+        memory[1] = 7;
+        assert!(!is_undone(&written), "whatever another one has made of it");
     }
 
     #[test]
