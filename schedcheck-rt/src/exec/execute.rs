@@ -73,11 +73,12 @@ impl World {
             site: place,
         });
         let after = if known && op.object != ObjectId::NONE { self.objects.summary(op.object) } else { 0 };
+        let thread = &mut self.threads[self.current];
         // Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
         // and up to that of the step that enabled it, so equivalent schedules read the same times.
-        let enabled_at = self.notes.get(applied.enabler as usize).map_or(0, |note| note.time);
-        let thread = &mut self.threads[self.current];
-        thread.time = thread.time.max(enabled_at);
+        if let Some(enabler) = self.notes.get(applied.enabler as usize) {
+            thread.time = thread.time.max(enabler.time);
+        }
         if chosen.alt == Alt::TIMEOUT {
             thread.time = thread.time.max(op.deadline);
         }

@@ -288,7 +288,7 @@ pub(crate) fn allocate(size: usize, align: usize, caller: usize) -> Option<*mut 
     if !active.in_user() || !is_binary_text(caller) {
         return None;
     }
-    active.in_engine(|world| {
+    active.in_engine(move |world| {
         let thread = usize::from(world.threads[world.running].id.0);
         let block = world.heap.allocate(thread, size, align);
         if let (Some(block), Some(races)) = (&block, &mut world.races)
@@ -314,7 +314,7 @@ pub(crate) fn free(block: *mut u8) {
     {
         active.touch(block.addr(), size, Touch::Free, 0);
     }
-    active.in_engine(|world| {
+    active.in_engine(move |world| {
         let thread = usize::from(world.threads[world.running].id.0);
         world.heap.free(thread, block.addr());
     });

@@ -95,8 +95,8 @@ impl Active {
 
     /// Runs engine code: allocations in it outlive the execution.
     #[inline]
-    fn in_engine<R>(&self, section: impl FnOnce(&mut World) -> R) -> R {
-        self.aside(|| section(self.world()))
+    fn in_engine<R>(self, section: impl FnOnce(&mut World) -> R) -> R {
+        if self.in_user() { self.leave_user(|active| section(active.world())) } else { section(self.world()) }
     }
 
     /// The same of code that may suspend. User code is left for the engine's own stack.
@@ -156,12 +156,12 @@ impl Active {
         if world.threads[world.current].spin.may_repeat(place, world.trail()) {
             // SAFETY: user code called the engine, so we work on that stack.
             let frame = unsafe { own_stack::caller(world.engine_top) };
-            world.consider_loop(place, &frame);
+            world.consider_loop(place.kind, place.object, place.site, &frame);
         }
     }
 
     #[inline(never)]
-    fn perform_now(&self, op: &Op) -> u32 {
+    fn perform_now(self, op: &Op) -> u32 {
         debug_assert!(!self.in_user(), "steps are the engine's work");
         if self.world().script.counts_steps() && self.world().stops_before(op) {
             self.stop_here(op.site);

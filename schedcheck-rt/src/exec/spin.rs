@@ -333,7 +333,8 @@ impl World {
     /// first, and a change by others since that last access opens the gate, be it before or after
     /// the thread comes here. Accesses to one object have one order in all equivalent schedules.
     #[cold]
-    pub(crate) fn consider_loop(&mut self, place: Place, frame: &Frame) {
+    pub(crate) fn consider_loop(&mut self, kind: Kind, object: ObjectId, site: Site, frame: &Frame) {
+        let place = Place { kind, object, site };
         let spin = &self.threads[self.running].spin;
         let trail = self.trail();
         let Some(round) = spin.round(place, trail) else { return };

@@ -72,6 +72,7 @@ impl Condvar {
         applied
     }
 
+    #[inline]
     fn change(&mut self, moment: Moment, op: &Op) -> Applied {
         match op.kind {
             Kind::CondvarEnqueue | Kind::FutexWait => {
@@ -86,19 +87,12 @@ impl Condvar {
                 self.unheard += 1;
                 Applied::access(op.object, Mode::Read)
             }
-            Kind::NotifyOne => {
-                let free_alts = self.waiters.len() as u16;
-                let waiter = self.waiters.remove(usize::from(moment.alt.0));
-                self.woken.push((waiter, moment.step));
-                Applied { free_alts, ..Applied::access(op.object, Mode::Write) }
-            }
+            Kind::NotifyOne => self.wake_one(moment, op.object),
             Kind::NotifyAll => {
                 self.woken.extend(self.waiters.drain(..).map(|waiter| (waiter, moment.step)));
                 Applied::access(op.object, Mode::Write)
             }
-            Kind::FutexWake if op.arg == 1 => {
-                self.change(moment, &Op { kind: Kind::NotifyOne, ..*op }).result(1)
-            }
+            Kind::FutexWake if op.arg == 1 => self.wake_one(moment, op.object).result(1),
             Kind::FutexWake => {
                 // The kernel wakes in order of arrival; only who is the single one woken is left open.
                 let count = (op.arg as usize).min(self.waiters.len());
@@ -107,6 +101,14 @@ impl Condvar {
             }
             other => unreachable!("{other:?} is not an operation of a condvar"),
         }
+    }
+
+    /// Wakes the waiter that was chosen.
+    fn wake_one(&mut self, moment: Moment, condvar: ObjectId) -> Applied {
+        let free_alts = self.waiters.len() as u16;
+        let waiter = self.waiters.remove(usize::from(moment.alt.0));
+        self.woken.push((waiter, moment.step));
+        Applied { free_alts, ..Applied::access(condvar, Mode::Write) }
     }
 
     fn wake(&mut self, moment: Moment, op: &Op) -> Applied {
