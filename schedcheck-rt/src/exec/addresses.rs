@@ -112,9 +112,8 @@ impl AddressTable {
     /// The memory cells used in this execution that the byte at `address` belongs to: more than one if it was used in
     /// several sizes. They are aligned to their size.
     pub(crate) fn cells_over(&self, address: usize, generation: u32) -> impl Iterator<Item = ObjectId> {
-        let starts = [1, 2, 4, 8, 16].map(|size| (size, address & !(size - 1)));
-        starts.into_iter().filter_map(move |(size, start)| {
-            let key = key_of(start, ObjectKind::Memory);
+        [1, 2, 4, 8, 16].into_iter().filter_map(move |size| {
+            let key = key_of(address & !(size - 1), ObjectKind::Memory);
             let entry = &self.entries[self.position(key)];
             let met = entry.key == key && entry.generation == generation && entry.size as usize == size;
             met.then_some(entry.object)

@@ -132,6 +132,8 @@ pub(crate) struct Spin {
     compared_after: usize,
     stack: Vec<u8>,
     registers: [usize; KEPT],
+    /// Where its stack differed from that before: a counter differs there in every round.
+    differed_at: usize,
     /// What it changed elsewhere since then.
     pub(super) written: Written,
     pub(crate) gate: Gate,
@@ -149,6 +151,7 @@ impl Spin {
             compared_after: 0,
             stack: Vec::new(),
             registers: [0; KEPT],
+            differed_at: 0,
             written: Written::default(),
             gate: Gate::default(),
         }
@@ -222,10 +225,11 @@ impl Spin {
         let length = base.saturating_sub(frame.stack);
         // SAFETY: the thread's own stack, from its stack pointer to its base.
         let now = unsafe { std::slice::from_raw_parts(frame.stack as *const u8, length) };
-        let is_own = |at: usize| !cells.changed(frame.stack + at, self.compared_after);
+        let since = self.compared_after;
+        let is_own = |at: usize| !cells.changed(frame.stack + at, since);
         let same = self.registers == frame.registers
             && self.stack.len() == length
-            && !differences(&self.stack, now).any(is_own)
+            && !self.has_changed(now, is_own)
             // SAFETY: written in this execution, whose memory stays where it is.
             && unsafe { self.written.is_undone() };
         self.written.begin();
@@ -236,6 +240,17 @@ impl Spin {
             self.registers = frame.registers;
         }
         same
+    }
+
+    /// Whether its stack, `now`, is not what it was, where it `is_own`.
+    fn has_changed(&mut self, now: &[u8], is_own: impl Fn(usize) -> bool) -> bool {
+        let known = self.differed_at;
+        if self.stack.get(known) != now.get(known) && is_own(known) {
+            return true;
+        }
+        let found = differences(&self.stack, now).find(|&at| is_own(at));
+        self.differed_at = found.unwrap_or(known);
+        found.is_some()
     }
 }
 

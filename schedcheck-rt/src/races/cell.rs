@@ -164,9 +164,12 @@ impl Cell {
     /// Whether no atomic operation wrote these bytes since they were plainly written or the memory was new: what was
     /// published through an atomic that was here before is not published through the one that is here now.
     pub(crate) fn is_new_atomic(&self, generation: u32, bytes: u8, overflow: &Overflow) -> bool {
-        let all = self.entries.iter().chain(self.further(overflow));
-        let mut here = all.filter(|entry| entry.bytes & bytes != 0);
-        self.generation != generation || !here.any(|entry| entry.touch == Touch::AtomicWrite)
+        if self.generation != generation {
+            return true;
+        }
+        let wrote = |entry: &Entry| entry.bytes & bytes != 0 && entry.touch == Touch::AtomicWrite;
+        let [first, second] = &self.entries;
+        !(wrote(first) || wrote(second) || self.more != 0 && self.further(overflow).iter().any(wrote))
     }
 
     /// Notes the access `new` of a thread with this clock. If it races with an earlier one, or comes after the end of

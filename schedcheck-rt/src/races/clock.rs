@@ -22,8 +22,13 @@ impl VectorClock {
 
     #[cold]
     fn set_another(&mut self, thread: usize, time: u32) {
-        self.0.resize(thread + 1, 0);
+        self.grow(thread + 1);
         self.0[thread] = time;
+    }
+
+    #[cold]
+    fn grow(&mut self, threads: usize) {
+        self.0.resize(threads, 0);
     }
 
     /// Whether nothing is known.
@@ -39,18 +44,24 @@ impl VectorClock {
     }
 
     /// Knows what `other` knows, and nothing else.
+    #[inline]
     pub(crate) fn copy(&mut self, other: &VectorClock) {
         self.0.clear();
         self.0.extend_from_slice(&other.0);
     }
 
     /// Also knows what `other` knows.
+    #[inline]
     pub(crate) fn join(&mut self, other: &VectorClock) {
         if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
+            self.grow(other.0.len());
         }
-        for (own, other) in self.0.iter_mut().zip(&other.0) {
-            *own = (*own).max(*other);
+        let own = &mut self.0[..other.0.len()];
+        // Clocks are short: no iterators that may be calls.
+        let mut at = 0;
+        while at < own.len() {
+            own[at] = own[at].max(other.0[at]);
+            at += 1;
         }
     }
 }

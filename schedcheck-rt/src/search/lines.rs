@@ -51,8 +51,8 @@ struct Packed([u32; 4]);
 impl Packed {
     #[inline]
     fn new(start: u32, [parent, way, child, next]: [u32; 4]) -> Packed {
-        let [parent, way, child] = [parent, way, child].map(|number| number & NONE);
-        Packed([start, parent | way << 24, way >> 8 | child << 16, child >> 16 | next << 8])
+        let (way, child) = (way & NONE, child & NONE);
+        Packed([start, parent & NONE | way << 24, way >> 8 | child << 16, child >> 16 | next << 8])
     }
 
     #[inline]
@@ -64,6 +64,12 @@ impl Packed {
 
 /// Three bytes of which all bits are set: "none", unless a fourth one says otherwise.
 const NONE: u32 = 0x00FF_FFFF;
+
+/// A number of which three bytes were kept, if a fourth was not needed.
+#[inline(always)]
+const fn widened(low: u32) -> u32 {
+    if low == NONE { u32::MAX } else { low }
+}
 
 /// A line that is being changed.
 #[derive(Debug)]
@@ -170,7 +176,9 @@ impl Lines {
         let packed = self.blocks[block][at];
         let low = packed.low();
         let [parent, way, child, next] = if self.high.is_empty() {
-            low.map(|low| if low == NONE { u32::MAX } else { low })
+            let [parent, way, child, next] = low;
+            // Not `map`, which is a call for each of the four if the compiler does not see through it.
+            [widened(parent), widened(way), widened(child), widened(next)]
         } else {
             self.with_high(line, low)
         };
@@ -217,7 +225,7 @@ impl Lines {
     fn put(&mut self, id: LineId, line: Line) {
         let (block, at) = (id as usize / BLOCK, id as usize % BLOCK);
         let numbers = [line.parent, line.way, line.child, line.next];
-        if self.high.is_empty() && numbers.into_iter().any(|number| number >= NONE && number != u32::MAX) {
+        if self.high.is_empty() && numbers.iter().any(|&number| number >= NONE && number != u32::MAX) {
             self.widen();
         }
         self.blocks[block][at] = Packed::new(line.start, numbers);

@@ -107,8 +107,14 @@ impl<'a> Kept<'a> {
         if let Some((&head, words)) = bytes.split_first_chunk()
             && u32::from_le_bytes(head) & 0x8080_8080 == 0
         {
-            let [own, preemptions, free, steps] = head.map(u32::from);
-            return Kept { own: own.wrapping_sub(1), preemptions, free, steps, words };
+            let [own, preemptions, free, steps]: [u8; 4] = head;
+            return Kept {
+                own: u32::from(own).wrapping_sub(1),
+                preemptions: preemptions.into(),
+                free: free.into(),
+                steps: steps.into(),
+                words,
+            };
         }
         let mut numbers = Numbers(bytes);
         let mut next = || numbers.next().unwrap_or(0);
