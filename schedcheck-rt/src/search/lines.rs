@@ -1,11 +1,13 @@
-//! The lines of a tree as they lie in memory: 16 bytes each, 20 if there are more than 16 million.
+//! The lines of a tree as they lie in memory: 8 bytes each, 12 if there are more than 16 million.
 //!
 //! A search may have millions of pending executions, so a line names everything by number: how it
 //! leaves its parent is a way ([`super::ways`]), which all lines share that leave in the same way,
-//! whatever the step, and its branches are a list through the lines themselves. Lines lie in blocks that never
+//! whatever the step; step and way are a place ([`super::places`]), of which there are few as well. Its branches are a list
+//! through the lines themselves, and the last of them knows the parent. Lines lie in blocks that never
 //! move, so that no more than a block is ever unused and adding one never copies the others.
 
 use super::edges::{Edge, EdgeId, Edges, NO_EDGE};
+use super::places::{PlaceId, Places};
 use super::step::StepIndex;
 use super::ways::{Kept, NO_WAY, WayId, Ways};
 use rustc_hash::FxHashMap;
@@ -28,42 +30,53 @@ pub(super) const PADDED: u32 = 1 << 29;
 pub(super) const AWAY: u32 = 1 << 28;
 /// It is part of the share that this process was given.
 pub(super) const OWN: u32 = 1 << 27;
-const START: u32 = OWN - 1;
+/// It is the last branch of its parent.
+const LAST: u32 = 1 << 26;
+const START: u32 = LAST - 1;
 
 /// One execution, pending or done.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
-    pub(super) parent: LineId,
     /// The step at which it leaves its parent, and flags.
     start: u32,
     /// Number of its way.
     pub(super) way: WayId,
     /// The branch that leaves it last; of several that leave at one step, the one created first.
     pub(super) child: LineId,
-    /// The next branch of its parent in that order.
-    pub(super) next: LineId,
+    /// The next branch of its parent in that order, or the parent if it is the [`LAST`].
+    link: LineId,
 }
 
-/// A line as it lies in memory: `start`, then the lower three bytes of `parent`, `way`, `child` and `next`.
+/// A line as it lies in memory: three bytes of its link, three of its child, two of its place.
 #[derive(Clone, Copy, Debug)]
-struct Packed([u32; 4]);
+struct Packed(u64);
 
 impl Packed {
     #[inline]
-    fn new(start: u32, [parent, way, child, next]: [u32; 4]) -> Packed {
-        let (way, child) = (way & NONE, child & NONE);
-        Packed([start, parent & NONE | way << 24, way >> 8 | child << 16, child >> 16 | next << 8])
+    const fn new(link: LineId, child: LineId, place: PlaceId) -> Packed {
+        Packed((link & NONE) as u64 | ((child & NONE) as u64) << 24 | (place as u64) << 48)
     }
 
     #[inline]
-    fn low(self) -> [u32; 4] {
-        let Packed([_, a, b, c]) = self;
-        [a & NONE, a >> 24 | (b & 0xFFFF) << 8, b >> 16 | (c & 0xFF) << 16, c >> 8]
+    const fn link(self) -> u32 {
+        self.0 as u32 & NONE
+    }
+
+    #[inline]
+    const fn child(self) -> u32 {
+        (self.0 >> 24) as u32 & NONE
+    }
+
+    #[inline]
+    const fn place(self) -> u32 {
+        (self.0 >> 48) as u32
     }
 }
 
 /// Three bytes of which all bits are set: "none", unless a fourth one says otherwise.
 const NONE: u32 = 0x00FF_FFFF;
+/// Places that two bytes can tell apart.
+const FEW_PLACES: usize = 1 << 16;
 
 /// A number of which three bytes were kept, if a fourth was not needed.
 #[inline(always)]
@@ -104,14 +117,16 @@ const BLOCK: usize = 256;
 /// All lines of a tree.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
+    #[expect(clippy::vec_box, reason = "blocks never move")]
     blocks: Vec<Box<[Packed; BLOCK]>>,
-    /// The fourth bytes, as soon as one of them is needed.
+    /// The upper bytes of link, child and place, as soon as one of them is needed.
     #[expect(clippy::vec_box, reason = "blocks never move")]
     high: Vec<Box<[u32; BLOCK]>>,
-    /// Lines ever made, and the first of those that are vacant, a list through `next`.
+    /// Lines ever made, and the first of those that are vacant, a list through `link`.
     made: usize,
     vacant: LineId,
     vacant_count: usize,
+    places: Places,
     ways: Ways,
     pub(super) edges: Edges,
     twigs: Twigs,
@@ -155,8 +170,15 @@ impl Line {
         self.start & START
     }
 
+    #[inline]
     pub(super) fn is(&self, flag: u32) -> bool {
         self.start & flag != 0
+    }
+
+    /// The next branch of its parent.
+    #[inline]
+    pub(super) fn next(&self) -> LineId {
+        if self.is(LAST) { NO_LINE } else { self.link }
     }
 
     pub(super) fn set(&mut self, flag: u32, value: bool) {
@@ -169,27 +191,52 @@ impl Lines {
         Lines { vacant: NO_LINE, ..Lines::default() }
     }
 
+    #[inline]
+    fn packed(&self, line: LineId) -> Packed {
+        self.blocks[line as usize / BLOCK][line as usize % BLOCK]
+    }
+
+    #[inline]
+    fn packed_mut(&mut self, line: LineId) -> &mut Packed {
+        &mut self.blocks[line as usize / BLOCK][line as usize % BLOCK]
+    }
+
     /// Inlined: callers look at one or two fields, and walk through many lines.
     #[inline]
     pub(super) fn get(&self, line: LineId) -> Line {
-        let (block, at) = (line as usize / BLOCK, line as usize % BLOCK);
-        let packed = self.blocks[block][at];
-        let low = packed.low();
-        let [parent, way, child, next] = if self.high.is_empty() {
-            let [parent, way, child, next] = low;
-            // Not `map`, which is a call for each of the four if the compiler does not see through it.
-            [widened(parent), widened(way), widened(child), widened(next)]
+        let packed = self.packed(line);
+        let (link, child, place) = if self.high.is_empty() {
+            (widened(packed.link()), widened(packed.child()), packed.place())
         } else {
-            self.with_high(line, low)
+            self.with_high(line, packed)
         };
-        Line { parent, start: packed.0[0], way, child, next }
+        let (start, way) = self.places.get(place);
+        Line { start, way, child, link }
     }
 
     #[inline(never)]
-    fn with_high(&self, line: LineId, [parent, way, child, next]: [u32; 4]) -> [u32; 4] {
+    fn with_high(&self, line: LineId, packed: Packed) -> (LineId, LineId, PlaceId) {
         let high = self.high[line as usize / BLOCK][line as usize % BLOCK];
-        const TOP: u32 = 0xFF << 24;
-        [parent | high << 24, way | high << 16 & TOP, child | high << 8 & TOP, next | high & TOP]
+        (
+            packed.link() | high & 0xFF << 24,
+            packed.child() | high << 8 & 0xFF << 24,
+            packed.place() | high << 16,
+        )
+    }
+
+    /// The upper bytes of a line.
+    const fn high(link: LineId, child: LineId, place: PlaceId) -> u32 {
+        link & 0xFF << 24 | child >> 8 & 0xFF << 16 | place >> 16
+    }
+
+    /// The line that `line` leaves: its last branch knows.
+    #[inline]
+    pub(super) fn parent(&self, line: LineId) -> LineId {
+        let mut record = self.get(line);
+        while !record.is(LAST) {
+            record = self.get(record.link);
+        }
+        record.link
     }
 
     pub(super) fn get_mut(&mut self, line: LineId) -> Changing<'_> {
@@ -198,8 +245,7 @@ impl Lines {
 
     /// Sets one of its flags.
     pub(super) fn mark(&mut self, line: LineId, flag: u32, value: bool) {
-        let start = &mut self.blocks[line as usize / BLOCK][line as usize % BLOCK].0[0];
-        *start = if value { *start | flag } else { *start & !flag };
+        self.get_mut(line).set(flag, value);
     }
 
     /// Hangs another branch first.
@@ -208,38 +254,51 @@ impl Lines {
             self.get_mut(line).child = child;
             return;
         }
-        let Packed([_, _, b, c]) = &mut self.blocks[line as usize / BLOCK][line as usize % BLOCK];
-        (*b, *c) = (*b & 0xFFFF | child << 16, *c & !0xFF | child >> 16);
+        let packed = self.packed_mut(line);
+        *packed = Packed::new(packed.link(), child, packed.place());
     }
 
     /// Hangs another branch behind it.
     pub(super) fn set_next(&mut self, line: LineId, next: LineId) {
-        if !self.high.is_empty() || next >= NONE {
-            self.get_mut(line).next = next;
-            return;
-        }
-        let Packed([_, _, _, c]) = &mut self.blocks[line as usize / BLOCK][line as usize % BLOCK];
-        *c = *c & 0xFF | next << 8;
+        debug_assert_ne!(next, NO_LINE, "the last one has to know its parent");
+        let mut line = self.get_mut(line);
+        line.set(LAST, false);
+        line.link = next;
     }
 
     fn put(&mut self, id: LineId, line: Line) {
-        let (block, at) = (id as usize / BLOCK, id as usize % BLOCK);
-        let numbers = [line.parent, line.way, line.child, line.next];
-        if self.high.is_empty() && numbers.iter().any(|&number| number >= NONE && number != u32::MAX) {
+        let place = self.place_of(line.start, line.way);
+        let is_large = |number: u32| number >= NONE && number != u32::MAX;
+        if self.high.is_empty() && (is_large(line.link) || is_large(line.child)) {
             self.widen();
         }
-        self.blocks[block][at] = Packed::new(line.start, numbers);
-        if let Some(high) = self.high.get_mut(block) {
-            high[at] = u32::from_le_bytes(numbers.map(|number| (number >> 24) as u8));
+        *self.packed_mut(id) = Packed::new(line.link, line.child, place);
+        if let Some(high) = self.high.get_mut(id as usize / BLOCK) {
+            high[id as usize % BLOCK] = Self::high(line.link, line.child, place);
         }
     }
 
-    /// From now on there are fourth bytes.
+    /// The number of a place, which may be new.
+    #[inline]
+    fn place_of(&mut self, start: u32, way: WayId) -> PlaceId {
+        self.places.find(start, way).unwrap_or_else(|| self.add_place(start, way))
+    }
+
+    fn add_place(&mut self, start: u32, way: WayId) -> PlaceId {
+        if self.high.is_empty() && self.places.len() == FEW_PLACES {
+            self.drop_unused_places(|way| way);
+            if self.places.len() > FEW_PLACES / 4 * 3 {
+                self.widen();
+            }
+        }
+        self.places.add(start, way)
+    }
+
+    /// From now on there are upper bytes.
     fn widen(&mut self) {
-        let high = |packed: Packed| {
-            u32::from_le_bytes(packed.low().map(|low| if low == NONE { u8::MAX } else { 0 }))
-        };
-        self.high = self.blocks.iter().map(|block| Box::new(block.map(high))).collect();
+        let high = |packed: &Packed| Self::high(widened(packed.link()), widened(packed.child()), 0);
+        self.high =
+            self.blocks.iter().map(|block| Box::new(std::array::from_fn(|at| high(&block[at])))).collect();
     }
 
     /// Adds a line that leaves `parent` at `start` with `chain`, and hangs nowhere yet. `sleepers`
@@ -307,24 +366,25 @@ impl Lines {
         way: WayId,
         next: LineId,
     ) -> LineId {
-        assert!(start <= START, "executions have fewer than 2^27 steps");
-        self.place(Line { parent, start, way, child: NO_LINE, next })
+        assert!(start <= START, "executions have fewer than 2^26 steps");
+        let (start, link) = if next == NO_LINE { (start | LAST, parent) } else { (start, next) };
+        self.place(Line { start, way, child: NO_LINE, link })
     }
 
     fn place(&mut self, line: Line) -> LineId {
         let id = match self.vacant {
             NO_LINE => {
                 if self.made.is_multiple_of(BLOCK) {
-                    self.blocks.push(Box::new([Packed::new(0, [u32::MAX; 4]); BLOCK]));
+                    self.blocks.push(Box::new([Packed::new(NO_LINE, NO_LINE, 0); BLOCK]));
                     if !self.high.is_empty() {
-                        self.high.push(Box::new([u32::MAX; BLOCK]));
+                        self.high.push(Box::new([Self::high(NO_LINE, NO_LINE, 0); BLOCK]));
                     }
                 }
                 self.made += 1;
                 self.made as LineId - 1
             }
             vacant => {
-                self.vacant = self.get(vacant).next;
+                self.vacant = self.get(vacant).link;
                 self.vacant_count -= 1;
                 vacant
             }
@@ -335,8 +395,9 @@ impl Lines {
 
     /// Gives its memory to lines to come.
     pub(super) fn remove(&mut self, id: LineId) {
-        let vacant = self.vacant;
-        self.put(id, Line { way: NO_WAY, next: vacant, ..self.get(id) });
+        // Whoever was there last may still ask where it left.
+        let start = self.get(id).start();
+        self.put(id, Line { start, way: NO_WAY, child: NO_LINE, link: self.vacant });
         if let Some(steps) = self.kept.remove(&id) {
             self.kept_count -= steps.len();
         }
@@ -373,9 +434,9 @@ impl Lines {
         }
     }
 
-    /// Drops ways that no line uses, if there may be many. Numbers of ways change.
+    /// Drops ways and places that no line uses, if there may be many. Numbers of ways change.
     pub(super) fn drop_unused_ways(&mut self) {
-        if !self.ways.may_shrink() {
+        if !self.ways.may_shrink() && !self.places.may_shrink() {
             return;
         }
         let mut used = vec![false; self.ways.len()];
@@ -386,10 +447,26 @@ impl Lines {
         }
         self.twigs = Twigs::default();
         let numbers = self.ways.retain(&used);
-        for id in 0..self.made as LineId {
-            let line = self.get(id);
-            if let Some(&way) = numbers.get(line.way as usize) {
-                self.put(id, Line { way, ..line });
+        self.drop_unused_places(|way| numbers.get(way as usize).copied().unwrap_or(NO_WAY));
+    }
+
+    /// Drops places that no line uses, and renames ways in the others.
+    fn drop_unused_places(&mut self, rename: impl Fn(WayId) -> WayId) {
+        let mut used = vec![false; self.places.len()];
+        let ids = 0..self.made as LineId;
+        let unpacked = |lines: &Lines, id: LineId| {
+            let packed = lines.packed(id);
+            if lines.high.is_empty() { packed.place() } else { lines.with_high(id, packed).2 }
+        };
+        ids.clone().for_each(|id| used[unpacked(self, id) as usize] = true);
+        let numbers = self.places.retain(&used, rename);
+        for id in ids {
+            let place = numbers[unpacked(self, id) as usize];
+            let packed = self.packed_mut(id);
+            *packed = Packed::new(packed.link(), packed.child(), place);
+            if let Some(high) = self.high.get_mut(id as usize / BLOCK) {
+                let high = &mut high[id as usize % BLOCK];
+                *high = *high & 0xFFFF << 16 | place >> 16;
             }
         }
     }
@@ -492,6 +569,7 @@ impl Lines {
     pub(super) fn bytes(&self) -> usize {
         self.blocks.len() * BLOCK * size_of::<Packed>()
             + self.high.len() * BLOCK * size_of::<u32>()
+            + self.places.bytes()
             + self.ways.bytes()
             + self.edges.bytes()
             + self.kept_count * size_of::<EdgeId>()
@@ -510,8 +588,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_takes_16_bytes() {
-        assert_eq!(size_of::<Packed>(), 16);
+    fn a_line_takes_8_bytes() {
+        assert_eq!(size_of::<Packed>(), 8);
     }
 
     #[test]
@@ -521,15 +599,57 @@ mod tests {
         let mut made = Vec::new();
         for &parent in all.iter().cycle().take(600) {
             let line = lines.add_as(parent, 7, 3);
-            lines.get_mut(line).child = parent;
+            lines.set_child(line, parent);
             made.push((line, parent));
             assert_eq!(lines.high.is_empty(), made.len() <= 4, "{parent:x}");
             for &(line, parent) in &made {
-                let line = lines.get(line);
-                assert_eq!((line.parent, line.child, line.next), (parent, parent, NO_LINE));
-                assert_eq!((line.start(), line.way), (7, 3));
+                let record = lines.get(line);
+                assert_eq!((lines.parent(line), record.child, record.next()), (parent, parent, NO_LINE));
+                assert_eq!((record.start(), record.way), (7, 3));
             }
         }
+    }
+
+    #[test]
+    fn there_may_be_many_places() {
+        let mut lines = Lines::new();
+        let count = 3 * FEW_PLACES as u32;
+        let is = |lines: &Lines, line: LineId, start: StepIndex| {
+            let record = lines.get(line);
+            (record.start(), record.way, record.child, lines.parent(line)) == (start, start / 7, NO_LINE, 5)
+        };
+        // Few of them at a time: those that are out of use give way.
+        for start in 0..count {
+            let line = lines.add_as(5, start, start / 7);
+            assert!(is(&lines, line, start));
+            lines.remove(line);
+        }
+        assert!(lines.high.is_empty() && lines.places.len() <= FEW_PLACES, "{}", lines.places.len());
+        let made: Vec<LineId> = (0..count).map(|start| lines.add_as(5, start, start / 7)).collect();
+        assert!(!lines.high.is_empty());
+        assert!((0..count).zip(&made).all(|(start, &line)| is(&lines, line, start)));
+        for (start, &line) in (0..count).zip(&made) {
+            if start % 8 != 0 {
+                lines.remove(line);
+            }
+        }
+        lines.drop_unused_places(|way| way);
+        assert_eq!(lines.places.len(), count as usize, "the places of vacant lines, too");
+        assert!((0..count).zip(&made).step_by(8).all(|(start, &line)| is(&lines, line, start)));
+    }
+
+    #[test]
+    fn the_last_branch_knows_the_parent() {
+        let mut lines = Lines::new();
+        let root = lines.add_as(0, 0, 0);
+        let [first, second, third] = [9, 8, 7].map(|start| lines.add_as(root, start, start));
+        lines.set_next(first, second);
+        lines.set_next(second, third);
+        lines.mark(second, EXECUTED, true);
+        let order = [first, second, third].map(|line| (lines.get(line).next(), lines.parent(line)));
+        assert_eq!(order, [(second, root), (third, root), (NO_LINE, root)]);
+        assert!(lines.get(second).is(EXECUTED) && !lines.get(third).is(EXECUTED));
+        assert_eq!([first, second, third].map(|line| lines.get(line).start()), [9, 8, 7]);
     }
 
     #[test]

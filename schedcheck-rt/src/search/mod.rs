@@ -21,6 +21,7 @@ mod lines;
 mod optimal;
 pub mod options;
 mod outside;
+mod places;
 mod points;
 pub mod predict;
 pub mod priority;

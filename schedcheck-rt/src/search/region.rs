@@ -104,7 +104,7 @@ impl<'a> RegionWriter<'a> {
         let mut at = self.tree.lines.get(top).child;
         loop {
             let child = self.tree.lines.get(at).child;
-            let next = self.tree.lines.get(at).next;
+            let next = self.tree.lines.get(at).next();
             let first_child = (child != NO_LINE).then_some(child);
             self.line(at, first_child, at == last || next == NO_LINE);
             at = match first_child {
@@ -123,9 +123,9 @@ impl<'a> RegionWriter<'a> {
             if line == last {
                 return None;
             }
-            match self.tree.lines.get(line) {
-                record if record.next != NO_LINE => return Some(record.next),
-                record => line = record.parent,
+            match self.tree.lines.get(line).next() {
+                NO_LINE => line = self.tree.parent(line),
+                next => return Some(next),
             }
         }
     }
@@ -263,8 +263,8 @@ impl<'a> RegionReader<'a> {
             record.set(self.flags, true);
             drop(record);
             match before {
-                NO_LINE => tree.lines.get_mut(parent).child = line,
-                before => tree.lines.get_mut(before).next = line,
+                NO_LINE => tree.lines.set_child(parent, line),
+                before => tree.lines.set_next(before, line),
             }
             self.finish_line(tree, line, bits)?;
             if bits & HAS_CHILDREN != 0 {
@@ -276,12 +276,14 @@ impl<'a> RegionReader<'a> {
             let mut is_last = bits & IS_LAST != 0;
             while is_last {
                 if parent == top {
-                    tree.lines.get_mut(before).next = behind;
+                    if behind != NO_LINE {
+                        tree.lines.set_next(before, behind);
+                    }
                     return Ok(());
                 }
                 before = parent;
                 is_last = are_last.pop().unwrap_or(true);
-                parent = tree.lines.get(before).parent;
+                parent = tree.parent(before);
             }
         }
     }

@@ -90,7 +90,7 @@ impl Tree {
         let mut next = self.lines.get(parent).child;
         while next != NO_LINE && self.start(next) >= start {
             before = next;
-            next = self.lines.get(next).next;
+            next = self.lines.get(next).next();
         }
         let id = self.lines.add_before(parent, start, way, next);
         match before {
@@ -106,7 +106,7 @@ impl Tree {
         let mut id = line;
         while self.lines.get(id).is(DRAINED) {
             self.lines.mark(id, DRAINED, false);
-            id = self.lines.get(id).parent;
+            id = self.lines.parent(id);
         }
     }
 
@@ -183,7 +183,7 @@ impl Tree {
     pub(super) fn children(&self, line: LineId) -> impl Iterator<Item = LineId> + Clone {
         let first = self.lines.get(line).child;
         let some = |line: LineId| (line != NO_LINE).then_some(line);
-        std::iter::successors(some(first), move |&line| some(self.lines.get(line).next))
+        std::iter::successors(some(first), move |&line| some(self.lines.get(line).next()))
     }
 
     /// The lines that branch off `line` and belong to the same region; `is_top`: to its own, which begins where it is free.
@@ -203,7 +203,7 @@ impl Tree {
         let free = self.free(top);
         let mut child = self.lines.get(top).child;
         while child != NO_LINE && self.start(child) >= free {
-            let next = self.lines.get(child).next;
+            let next = self.lines.get(child).next();
             self.forget(child);
             child = next;
         }
@@ -233,7 +233,7 @@ impl Tree {
             if record.start() != step {
                 return None;
             }
-            next = record.next;
+            next = record.next();
             Some((line, self.lines.chain_step(line, 0).expect("a line does something")))
         })
     }
@@ -249,7 +249,7 @@ impl Tree {
         let mut at = line;
         while at != ROOT {
             path.push(at);
-            at = self.lines.get(at).parent;
+            at = self.lines.parent(at);
         }
         path.push(ROOT);
         path.reverse();
@@ -325,7 +325,7 @@ impl Tree {
             if id == ROOT {
                 return;
             }
-            id = self.lines.get(id).parent;
+            id = self.lines.parent(id);
         }
     }
 
@@ -341,7 +341,7 @@ impl Tree {
 
     /// The line that `line` leaves.
     pub(super) fn parent(&self, line: LineId) -> LineId {
-        self.lines.get(line).parent
+        self.lines.parent(line)
     }
 
     fn forget_drained_children(&mut self, id: LineId) {
@@ -361,12 +361,12 @@ impl Tree {
                 if !line.is(DRAINED) {
                     return;
                 }
-                next = line.next;
+                next = line.next();
             }
             let mut gone = last;
             while gone != next {
                 let line = gone;
-                gone = self.lines.get(line).next;
+                gone = self.lines.get(line).next();
                 self.forget(line);
             }
             self.lines.set_child(id, next);
@@ -376,7 +376,7 @@ impl Tree {
     fn forget(&mut self, id: LineId) {
         let mut child = self.lines.get(id).child;
         while child != NO_LINE {
-            let next = self.lines.get(child).next;
+            let next = self.lines.get(child).next();
             self.forget(child);
             child = next;
         }
