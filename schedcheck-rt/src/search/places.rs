@@ -115,7 +115,7 @@ mod tests {
         let mut places = Places::default();
         assert_eq!(places.find(1, 2), None);
         let all: Vec<(u32, WayId)> =
-            (0..5000).map(|number| (number % 70 + (number % 3 << 29), number / 70)).collect();
+            (0..5000).map(|number| (number % 70 + (number % 3) * (1 << 29), number / 70)).collect();
         let numbers: Vec<PlaceId> = all.iter().map(|&(start, way)| places.add(start, way)).collect();
         for (&(start, way), &number) in all.iter().zip(&numbers) {
             assert_eq!(places.find(start, way), Some(number));
