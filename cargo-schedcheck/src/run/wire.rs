@@ -93,6 +93,8 @@ pub struct Progress {
     pub levels: Vec<(u64, u64)>,
     /// Memory of the search, now.
     pub bytes: u64,
+    /// The part of it that is no part of the execution tree: points that a bounded search remembers.
+    pub remembered_bytes: u64,
     /// Nodes that it would need with one for each step; not told every time.
     pub step_nodes: Option<u64>,
     pub peak_pending: u64,

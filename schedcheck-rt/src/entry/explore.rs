@@ -258,6 +258,7 @@ impl<'a> Run<'a> {
             .fraction("estimate_high", stats.estimate.map(|estimate| estimate.high))
             .raw("levels", &levels(&stats))
             .number("bytes", stats.bytes as u64)
+            .number("remembered_bytes", self.search.remembered_bytes() as u64)
             .number("step_nodes", step_nodes)
             .number("bound_done", stats.bound_done.map(u64::from))
             .number("elapsed_ms", self.started.elapsed().as_millis() as u64)

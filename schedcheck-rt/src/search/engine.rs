@@ -233,6 +233,14 @@ impl Search {
         }
     }
 
+    /// Bytes of [`Stats::bytes`] that are no part of the execution tree: the points that a bounded search remembers.
+    pub fn remembered_bytes(&self) -> usize {
+        match &self.strategy {
+            Strategy::Enumerate(enumerate) => enumerate.visited.bytes(),
+            Strategy::Optimal(_) | Strategy::Backtrack(_) => 0,
+        }
+    }
+
     /// How many nodes a tree of the same pending executions would have with one node for each step.
     pub fn step_nodes(&self) -> usize {
         match &self.strategy {

@@ -6,7 +6,8 @@
 //! within the bound. `dpor`, `mdpor` and `ss` only decide the order.
 //!
 //! **What is left out in a bounded search, and why that is safe.** A point is not expanded if one that
-//! was expanded before stands for it ([`super::visited`] says when, and why): every class that has a
+//! was expanded before stands for it ([`super::visited`] says when, and why; only points at which
+//! something can branch off are remembered): every class that has a
 //! schedule with at most k preemptions is executed (up to collisions of 64-bit hashes), whatever the
 //! order. Budgets of costly alternatives are part of the class: taking one is a step of it.
 //!
@@ -126,7 +127,9 @@ impl Enumerate {
         for step in first_new..=trace.events.len() as StepIndex {
             if options.bound.is_some() || options.scoped {
                 let point = self.point(options, trace, step);
-                if !self.visited.expand(&point, options.bound.is_some()) {
+                if self.may_branch(options, trace, &point, step)
+                    && !self.visited.expand(&point, options.bound.is_some())
+                {
                     return;
                 }
             }
@@ -146,6 +149,18 @@ impl Enumerate {
             held: options.scoped && goes_on.is_some_and(|pending| pending.held),
             spent: options.bound.map_or(0, |_| self.preemptions[step as usize]),
         }
+    }
+
+    /// Whether something may branch off at a point. If not, it need not be remembered: to expand it again adds
+    /// nothing. That is so where the last thread can go on and no preemption is left, if that thread has no choice.
+    fn may_branch(&self, options: &Options, trace: &Trace, point: &visited::Point, step: StepIndex) -> bool {
+        let Some(event) = trace.events.get(step as usize) else { return true };
+        let goes_on = !point.free && point.last == Some(event.thread);
+        let own = || self.pending_at(trace, step).iter().find(|pending| pending.thread == event.thread);
+        !goes_on
+            || options.bound.is_none_or(|bound| point.spent < bound)
+            || event.free_alts > 1
+            || own().is_none_or(|own| own.costly_alts != BudgetKinds::NONE)
     }
 
     /// The other free alternatives of an executed step; asked for by its default one.

@@ -21,6 +21,7 @@ use super::bytes::{Damaged, Reader, Writer};
 use super::history::mix;
 use super::step::ThreadId;
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// A point of an execution.
 #[derive(Clone, Copy, Debug)]
@@ -37,14 +38,34 @@ pub(super) struct Point {
 }
 
 /// All threads.
-const ALL: u64 = u64::MAX;
+const ALL: u64 = (1 << THREADS) - 1;
+/// Threads that a set has room for; those with larger numbers stand for themselves.
+const THREADS: u32 = 48;
 
-/// The points of a class that were expanded with the fewest preemptions.
+/// The points of a class that were expanded with the fewest preemptions: how many, and their last threads, as a set of
+/// bits; [`ALL`] if one can be left for free.
 #[derive(Clone, Copy, Debug)]
-struct Best {
-    spent: u32,
-    /// Their last threads, as a set of bits; [`ALL`] if one can be left for free.
-    last: u64,
+struct Best(u64);
+
+impl Best {
+    /// `None` if so many preemptions cannot be remembered.
+    fn new(spent: u32, last: u64) -> Option<Best> {
+        let spent = u16::try_from(spent).ok()?;
+        Some(Best(u64::from(spent) << THREADS | last))
+    }
+
+    fn spent(self) -> u32 {
+        (self.0 >> THREADS) as u32
+    }
+
+    fn last(self) -> u64 {
+        self.0 & ALL
+    }
+
+    /// Whether these points stand for those of `new`.
+    fn covers(self, new: Best) -> bool {
+        self.spent() < new.spent() || self.spent() == new.spent() && self.last() & new.last() == new.last()
+    }
 }
 
 /// All points that were expanded.
@@ -65,26 +86,33 @@ impl Visited {
     /// Whether a point is to be expanded, which it counts as from now on.
     pub(super) fn expand(&mut self, point: &Point, bounded: bool) -> bool {
         let thread = point.last.map_or(u32::MAX, |thread| u32::from(thread.0));
-        let alone = point.held || !point.free && thread >= u64::BITS - 1;
+        let alone = point.held || !point.free && thread >= THREADS - 1;
+        let last = if alone || point.free || !bounded { ALL } else { 1 << thread };
+        let Some(new) = Best::new(point.spent, last) else { return true };
         if !alone {
-            let last = if point.free || !bounded { ALL } else { 1 << thread };
-            return self.add(point.class, Best { spent: point.spent, last });
+            return self.add(point.class, new);
         }
-        let by_all = |best: &Best| best.spent < point.spent || best.spent == point.spent && best.last == ALL;
-        if self.best.get(&point.class).is_some_and(by_all) {
+        if self.best.get(&point.class).is_some_and(|best| best.covers(new)) {
             return false;
         }
-        let own = point.class ^ mix(u64::from(thread) + 1);
-        self.add(own, Best { spent: point.spent, last: ALL })
+        self.add(point.class ^ mix(u64::from(thread) + 1), new)
     }
 
     fn add(&mut self, key: u64, new: Best) -> bool {
-        let best = self.best.entry(key).or_insert(Best { spent: u32::MAX, last: 0 });
-        if best.spent < new.spent || best.spent == new.spent && best.last & new.last == new.last {
-            return false;
+        let mut all = new;
+        match self.best.entry(key) {
+            Entry::Vacant(entry) => _ = entry.insert(new),
+            Entry::Occupied(mut entry) => {
+                let best = *entry.get();
+                if best.covers(new) {
+                    return false;
+                }
+                if best.spent() == new.spent() {
+                    all.0 |= best.0;
+                }
+                entry.insert(all);
+            }
         }
-        let known = if best.spent == new.spent { best.last } else { 0 };
-        *best = Best { spent: new.spent, last: known | new.last };
         if let Some(changed) = &mut self.changed {
             changed.push(key);
         }
@@ -106,18 +134,16 @@ impl Visited {
     fn write_some(&self, keys: &[u64], out: &mut Writer) {
         out.count(keys.len());
         for key in keys {
-            let Best { spent, last } = self.best[key];
             out.hash(*key);
-            out.number(spent);
-            out.hash(last);
+            out.hash(self.best[key].0);
         }
     }
 
     /// Takes in what another process has expanded.
     pub(super) fn read(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
         for _ in 0..from.count()? {
-            let (key, spent, last) = (from.hash()?, from.number()?, from.hash()?);
-            self.add(key, Best { spent, last });
+            let (key, best) = (from.hash()?, Best(from.hash()?));
+            self.add(key, best);
         }
         Ok(())
     }
@@ -156,6 +182,8 @@ mod tests {
         assert!(visited.expand(&point(100, 0), true) && visited.expand(&point(200, 0), true));
         assert!(!visited.expand(&point(100, 0), true) && visited.expand(&point(1, 0), true));
         assert!(!visited.expand(&point(300, 1), true));
+        // Far more preemptions than anybody asks for are not remembered.
+        assert!(visited.expand(&point(1, 1 << 16), true) && visited.expand(&point(1, 1 << 16), true));
     }
 
     #[test]

@@ -11,15 +11,21 @@ use super::chart::{self, Line, Panel};
 use super::report::{Section, aligned};
 use crate::Outcome;
 
-const TEST: &str = "blocking_collection::tests::blocking_collection_large_fixed";
+/// As long as the test in the paper.
+const LONG: &str = "blocking_collection_long_fixed";
+/// Shorter, with more threads.
+const WIDE: &str = "blocking_collection_large_fixed";
 
 /// What GAMBIT has for a node, and what a node for each step would take at least.
 const NODE: f64 = 16.0;
 
-/// The two parts of the figure.
-const PARTS: [(&str, &[&str]); 2] = [
-    ("unbounded, BF(mdpor,pb)", &["--priority", "mdpor,pb", "--random-runs", "0", "--levels", "off"]),
-    ("at most 2 preemptions, BF(mdpor)", &["--bound", "2", "--priority", "mdpor"]),
+const UNBOUNDED: &[&str] = &["--priority", "mdpor,pb", "--random-runs", "0", "--levels", "off"];
+
+/// The two parts of the figure, and the first one on another test.
+const PARTS: [(&str, &str, &[&str]); 3] = [
+    ("unbounded, BF(mdpor,pb)", LONG, UNBOUNDED),
+    ("at most 2 preemptions, BF(mdpor)", LONG, &["--bound", "2", "--priority", "mdpor"]),
+    ("unbounded, more threads", WIDE, UNBOUNDED),
 ];
 
 /// The search at one moment.
@@ -28,7 +34,10 @@ pub(super) struct Point {
     seconds: f64,
     executions: u64,
     pending: u64,
+    /// Of the tree and the fringe.
     bytes: u64,
+    /// Of the points that a bounded search remembers.
+    remembered: u64,
     step_nodes: Option<u64>,
 }
 
@@ -40,13 +49,19 @@ impl Point {
             seconds: number("elapsed_ms") as f64 / 1000.0,
             executions: number("executions"),
             pending: number("pending"),
-            bytes: number("bytes"),
+            bytes: number("bytes") - number("remembered_bytes"),
+            remembered: number("remembered_bytes"),
             step_nodes: line["step_nodes"].as_u64(),
         }
     }
+
+    /// Bytes of all that the search keeps.
+    fn all(&self) -> u64 {
+        self.bytes + self.remembered
+    }
 }
 
-/// The curves of both parts.
+/// The curves of all parts.
 pub(super) type Curves = Vec<(&'static str, Vec<Point>)>;
 
 /// Explores and draws.
@@ -72,7 +87,8 @@ pub(super) fn run(arguments: &[&str]) -> Outcome {
 /// Explores for some seconds in each way.
 pub(super) fn measure(seconds: u64) -> Result<Curves> {
     let project = Project::copy_of("gambit");
-    PARTS.into_iter().map(|(title, args)| Ok((title, explore(&project, seconds, args)?))).collect()
+    let curve = |(title, test, args)| Ok((title, explore(&project, test, seconds, args)?));
+    PARTS.into_iter().map(curve).collect()
 }
 
 pub(super) fn sections(curves: &Curves) -> Vec<Section> {
@@ -86,7 +102,7 @@ pub(super) fn json(curves: &Curves) -> Value {
     let point = |point: &Point| {
         serde_json::json!({
             "seconds": point.seconds, "executions": point.executions, "pending": point.pending,
-            "bytes": point.bytes, "step_nodes": point.step_nodes,
+            "bytes": point.bytes, "remembered_bytes": point.remembered, "step_nodes": point.step_nodes,
         })
     };
     let curve = |(title, points): &(&str, Vec<Point>)| serde_json::json!({ "search": title, "points": points.iter().map(point).collect::<Vec<_>>() });
@@ -100,7 +116,7 @@ pub(super) fn panel(curves: &Curves) -> Panel {
         let points = points.iter().step_by(every);
         Line {
             name: (*title).to_owned(),
-            points: points.map(|point| (point.seconds, point.bytes as f64 / 1e6)).collect(),
+            points: points.map(|point| (point.seconds, point.all() as f64 / 1e6)).collect(),
         }
     };
     Panel {
@@ -112,9 +128,11 @@ pub(super) fn panel(curves: &Curves) -> Panel {
     }
 }
 
-fn explore(project: &Project, seconds: u64, args: &[&str]) -> Result<Vec<Point>> {
+fn explore(project: &Project, test: &str, seconds: u64, args: &[&str]) -> Result<Vec<Point>> {
     let limit = format!("{seconds}s");
-    let common = ["--all-tests", "--exact", TEST, "--message-format", "json", "--max-time", &limit];
+    let test = format!("blocking_collection::tests::{test}");
+    let common =
+        ["--all-tests", "--release", "--exact", &test, "--message-format", "json", "--max-time", &limit];
     let output = project.schedcheck(&[&common, args].concat()).run();
     let lines = output.json();
     let points: Vec<Point> =
@@ -127,8 +145,11 @@ fn explore(project: &Project, seconds: u64, args: &[&str]) -> Result<Vec<Point>>
 
 /// Points at which a tree with one node for each step was measured, too.
 fn rows(points: &[Point]) -> Vec<Vec<String>> {
-    let headings = ["s", "executions", "pending", "MB", "B/pending", "one node per step, MB", "ratio"];
+    let headings =
+        ["s", "executions", "pending", "tree and fringe, MB", "B/pending", "one node per step, MB", "ratio"];
     let mut rows = vec![headings.map(str::to_owned).to_vec()];
+    let bounded = points.iter().any(|point| point.remembered > 0);
+    rows[0].extend(bounded.then(|| "points remembered, MB".to_owned()));
     let compared: Vec<(&Point, u64)> =
         points.iter().filter_map(|point| point.step_nodes.map(|nodes| (point, nodes))).collect();
     let every = compared.len().div_ceil(12).max(1);
@@ -143,6 +164,8 @@ fn rows(points: &[Point]) -> Vec<Vec<String>> {
             format!("{:.2}", by_steps / 1e6),
             format!("{:.1}", by_steps / point.bytes.max(1) as f64),
         ]);
+        let remembered = bounded.then(|| format!("{:.2}", point.remembered as f64 / 1e6));
+        rows.last_mut().expect("just added").extend(remembered);
     }
     rows
 }
@@ -154,7 +177,7 @@ fn sampled(points: &[Point], columns: usize) -> Vec<u64> {
     for point in points {
         let column = (point.seconds / end * columns as f64) as usize;
         let value = &mut values[column.min(columns - 1)];
-        *value = point.bytes.max(*value);
+        *value = point.all().max(*value);
     }
     values
 }
@@ -192,6 +215,7 @@ mod tests {
             executions: at * 10,
             pending: 10,
             bytes: 500 * at,
+            remembered: 0,
             step_nodes: (at == 2).then_some(1000),
         };
         (0..4).map(point).collect()
