@@ -117,7 +117,8 @@ impl Route {
 
     /// The next goal before `step`, and where `thread` goes on from there.
     fn at(&self, trace: &Trace, step: StepIndex, thread: ThreadId) -> (usize, u32) {
-        let step = step as usize;
+        // A branch may leave another line, one that goes on behind the end of this execution.
+        let step = (step as usize).min(trace.events.len());
         let next = trace.events[step..].iter().find(|event| event.thread == thread);
         let waits = || trace.pending.iter().find(|pending| pending.thread == thread);
         let site = next.map(|event| event.site).or_else(|| Some(waits()?.site));

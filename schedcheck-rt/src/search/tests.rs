@@ -8,7 +8,7 @@ use super::models::random::{FAMILIES, Family, program};
 use super::models::toy::{Op, Program, Script, Toy, straight};
 use super::options::{Options, Reduction};
 use super::shrink::minimise;
-use super::soak::{Figures, Hunts, ORDERS, Trusted, bounded, by, compare, explore, hunting, trusted};
+use super::soak::{Figures, Hunts, ORDERS, Trusted, bounded, by, compare, explore, hunting, soak, trusted};
 use super::step::{Access, Budget, End, Model, ObjectId, Trace};
 use rustc_hash::FxHashSet;
 
@@ -139,6 +139,12 @@ fn steering_changes_the_order_only() {
         // What is hunted in a small program was often seen before: the price is one execution in ten.
         assert!(budget != Budget::NONE || total.surplus * 10 < total.executions, "{total:?}");
     }
+}
+
+/// A branch that leaves the chain of another line, behind the end of the execution that asks for it, has a rank as well.
+#[test]
+fn a_sequence_ranks_what_is_behind_the_end_of_an_execution() {
+    assert_eq!(soak(1_049_763, 1).unwrap().programs, 1);
 }
 
 #[test]
