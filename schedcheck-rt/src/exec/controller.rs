@@ -280,6 +280,7 @@ impl World {
 
     /// Adds a thread that will run `body`. The first one is the body of the test.
     pub(crate) fn add_thread(&mut self, name: Option<Cow<'static, str>>, body: Body, site: Site) -> Slot {
+        debug_assert!(self.is_apart(), "its traces would be part of a loop's state");
         let slot = self.threads.len();
         let id = match self.threads.get_mut(self.current) {
             None => self.names.number_in(slot, ThreadId(0), 0),
@@ -395,6 +396,7 @@ impl World {
 
     /// Chooses who goes on; false if the execution is over.
     pub(crate) fn decide(&mut self) -> bool {
+        debug_assert!(self.is_apart(), "its traces would be part of a loop's state");
         let step = self.trace.events.len() as StepIndex;
         if self.is_time_for_others(step) {
             self.look_for_others(step);

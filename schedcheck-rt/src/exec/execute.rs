@@ -19,6 +19,7 @@ impl World {
     /// Executes the announced operation of the thread whose turn it is. The answer is the model's.
     pub(crate) fn execute(&mut self) -> u32 {
         debug_assert_eq!(self.closely, self.is_close(), "it is found anew with every change");
+        debug_assert!(self.is_apart(), "its traces would be part of a loop's state");
         let op = self.threads[self.current].op;
         let chosen = Chosen { alt: self.alt, previous_enabled: self.previous_enabled, forced: self.forced };
         if self.closely { self.execute_closely(&op, chosen) } else { self.execute_as::<false>(&op, chosen) }

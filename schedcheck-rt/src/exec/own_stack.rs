@@ -7,6 +7,7 @@
 //! facade calls the engine through [`call`], which works below the stack of the thread, in the same mapping, with a guard
 //! page between the two. A thread gives up its turn there.
 
+use super::controller::World;
 use super::spin::Frame;
 use std::mem::{ManuallyDrop, MaybeUninit};
 
@@ -49,6 +50,17 @@ unsafe extern "C-unwind" fn run<F: FnOnce() -> R, R>(errand: *mut ()) {
 pub(super) unsafe fn caller(top: usize) -> Frame {
     // SAFETY: `call_on` wrote it there.
     unsafe { *((top - size_of::<Frame>()) as *const Frame) }
+}
+
+impl World {
+    /// Whether the engine works where it should: not on the stack of the running thread's own code.
+    pub(super) fn is_apart(&self) -> bool {
+        let here = 0_u8;
+        let here = std::ptr::from_ref(&here).addr();
+        // Before the first turn nobody runs.
+        let running = self.threads.get(self.running);
+        running.is_none_or(|thread| !(thread.engine_top..thread.stack_base).contains(&here))
+    }
 }
 
 /// Calls `work` with the stack pointer at `top`, below the registers of the caller. Debuggers and panics find their way

@@ -36,6 +36,7 @@ impl World {
     #[inline]
     pub(crate) fn goes_on(&mut self) -> bool {
         debug_assert_eq!(self.closely, self.is_close(), "it is found anew with every change");
+        debug_assert!(self.is_apart(), "its traces would be part of a loop's state");
         let step = self.trace.events.len() as StepIndex;
         step < self.next_special || self.is_planned_to_go_on(step)
     }

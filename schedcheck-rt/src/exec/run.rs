@@ -9,7 +9,7 @@ use super::switch::{Backend, Birth, Carried, Resumed};
 use super::thread_locals::{Kept, StdWords};
 use super::threads::Body;
 use super::view::{self, View};
-use super::{Active, EXPLORING, WORLD, data_race, panics};
+use super::{Active, EXPLORING, WORLD, data_race, own_stack, panics};
 use crate::model::{Kind, Op};
 use crate::races::Detector;
 use crate::search::step::{End, Guide, Model, Places, Plan, ThreadId, Trace};
@@ -350,10 +350,13 @@ fn started(world: &mut World, slot: Slot, body: Body) -> Carried {
     };
     Carried::start_on(world.backend, birth, move |exit| {
         let active = super::active().expect("threads run inside an execution");
-        let world = active.world();
-        world.threads[slot].exit = exit;
-        world.execute();
-        world.in_user = true;
+        let begin = || {
+            active.world().threads[slot].exit = exit;
+            active.world().execute();
+        };
+        // SAFETY: the thread has just begun, so nobody works on its stack for the engine.
+        unsafe { own_stack::call(active.world().threads[slot].engine_top, begin) };
+        active.world().in_user = true;
         match body {
             Body::Test(body) => run_body(body),
             Body::Spawned(body) => body(),
