@@ -508,9 +508,9 @@ pub(super) fn count_preemptions(events: &[Event], sums: &mut Vec<u32>) {
     let counted = sums.len() - 1;
     let mut total = sums[counted];
     let mut running = events.get(counted.saturating_sub(1)).map(|event| event.thread);
-    sums.extend(events[counted..].iter().map(|event| {
+    for event in &events[counted..] {
         total += u32::from(running != Some(event.thread) && event.previous_enabled);
         running = Some(event.thread);
-        total
-    }));
+        sums.push(total);
+    }
 }

@@ -232,13 +232,15 @@ impl Races {
 
     /// Takes down the races of all steps that were just read.
     fn take_down_rivals(&mut self, trace: &Trace, history: &History) {
-        let rivals = std::mem::take(&mut self.rivals);
-        for of_step in rivals.chunk_by(|first, second| first.0 == second.0) {
+        let mut at = 0;
+        while let Some(&(step, _)) = self.rivals.get(at) {
             self.candidates.clear();
-            self.candidates.extend(of_step.iter().map(|&(_, rival)| rival));
-            self.note_races(trace, history, of_step[0].0);
+            while let Some(&(_, rival)) = self.rivals.get(at).filter(|(of, _)| *of == step) {
+                self.candidates.push(rival);
+                at += 1;
+            }
+            self.note_races(trace, history, step);
         }
-        self.rivals = rivals;
         self.rivals.clear();
     }
 
