@@ -61,7 +61,7 @@ impl Backtrack {
         self.tree.lines.drop_unused_ways();
         self.current = self.fringe.pop()?;
         self.tree.path(self.current, &mut self.path);
-        self.tree.plan(&self.path, 0, &mut self.plan);
+        self.tree.plan(&self.path, 0, 0, &mut self.plan);
         // The recorder wants to see every step.
         self.plan.prefix = 0;
         self.recorder.follow(&self.tree, &self.path, true);
@@ -70,7 +70,8 @@ impl Backtrack {
 
     pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) {
         self.tree.executed(self.current, &trace.events);
-        count_preemptions(trace, &mut self.preemptions, 0);
+        self.preemptions.clear();
+        count_preemptions(&trace.events, &mut self.preemptions);
         let mut races = std::mem::take(&mut self.races);
         races.find(trace, &mut self.history, 0);
         for reversal in races.found() {

@@ -14,7 +14,7 @@ use super::step::{Access, Mode, ObjectId};
 
 /// Sets of modes that commute with each other; [`Class::Total`] commutes with nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
+#[repr(u8)]
 pub enum Class {
     /// Observes.
     Read,

@@ -88,7 +88,7 @@ impl Enumerate {
         self.current = line;
         self.progress.start(self.tree.preemptions(line));
         self.tree.path(line, &mut self.path);
-        self.tree.plan(&self.path, 0, &mut self.plan);
+        self.tree.plan(&self.path, 0, 0, &mut self.plan);
         // The recorder wants to see every step.
         self.plan.prefix = 0;
         self.recorder.follow(&self.tree, &self.path, false);
@@ -97,7 +97,8 @@ impl Enumerate {
 
     pub(super) fn learn(&mut self, options: &mut Options, trace: &Trace) {
         self.tree.executed(self.current, &trace.events);
-        count_preemptions(trace, &mut self.preemptions, 0);
+        self.preemptions.clear();
+        count_preemptions(&trace.events, &mut self.preemptions);
         self.races.find(trace, &mut self.history, 0);
         let reversals = self.races.found();
         self.asked_for.clear();

@@ -6,83 +6,23 @@
 //!
 //! Clocks live in one flat table, one row per step, reused between executions. Executions share long
 //! prefixes, so what belongs to one is not read again: [`History::keep`] goes back to its end, and
-//! every step notes what it changed in its objects' histories. The history of an
-//! object is two groups: the commuting accesses made last, and the group before them. Every member
-//! of a group depends on every member of the one before, so these two are all that a new access
-//! can directly follow.
+//! every step keeps what it changed in the histories of its objects ([`super::objects`]).
 
-use super::dependence::{Class, class};
+use super::narrow::{MOST_STEPS, MOST_THREADS, Narrow};
+use super::objects::{Entered, Found, Link, NO_LINK, Objects};
 use super::step::{Access, Event, Mode, NO_STEP, ObjectId, StepIndex, ThreadId, Trace};
 
 /// A part of a clock: four threads at once, so that clocks are joined without a loop in most tests.
-pub(super) type Lane = [u32; LANE];
-const LANE: usize = 4;
-
-/// End of a chain of accesses.
-pub(super) const NO_LINK: u32 = u32::MAX;
-
-/// [`class`] as a table: asked for every access of every execution, by code that is copied to where it is used.
-const CLASSES: [Class; Mode::ALL.len()] = {
-    let mut classes = [Class::Total; Mode::ALL.len()];
-    let mut at = 0;
-    while at < classes.len() {
-        classes[at] = class(Mode::ALL[at]);
-        at += 1;
-    }
-    classes
-};
-
-/// What happened to one object so far.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ObjectHistory {
-    class: Class,
-    current: u32,
-    previous: u32,
-    /// Last exclusive acquisition, or last taking of an item.
-    pub(super) exclusive: StepIndex,
-    /// Chain of shared acquisitions since then.
-    pub(super) shared: u32,
-}
-
-impl ObjectHistory {
-    /// Nothing yet.
-    const FRESH: ObjectHistory = ObjectHistory {
-        class: Class::Total,
-        current: NO_LINK,
-        previous: NO_LINK,
-        exclusive: NO_STEP,
-        shared: NO_LINK,
-    };
-
-    /// The chain of accesses that one of `mode` directly follows.
-    #[inline]
-    pub(super) fn predecessors(&self, mode: Mode) -> u32 {
-        let class = CLASSES[mode as usize];
-        if class != Class::Total && class == self.class { self.previous } else { self.current }
-    }
-}
-
-/// The clock of a step as it begins.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Opening {
-    /// Without its enabler, and without itself.
-    pub(super) alone: Lane,
-    /// With both.
-    pub(super) clock: Lane,
-}
+type Lane = [u32; LANE];
+const LANE: usize = MOST_THREADS;
 
 /// What is kept of one step besides its clock.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct StepHistory {
     /// Signature of the execution up to and with it.
     signature: u64,
     /// Its position within its thread, counted from 1.
     index: u32,
-    /// Where in [`History::replaced`] its entries begin.
-    replaced_from: u32,
-    /// Of each access: the next one of the same group, and the next shared acquisition.
-    next: [u32; 2],
-    next_shared: [u32; 2],
 }
 
 /// Clocks and object histories of one execution.
@@ -92,16 +32,19 @@ pub struct History {
     /// Lanes in a clock.
     width: usize,
     clocks: Vec<Lane>,
+    /// The same where they are narrow.
+    narrow: Vec<Narrow>,
     steps: Vec<StepHistory>,
     by_thread: Vec<Vec<StepIndex>>,
-    /// Stable objects and those of this execution only.
-    objects: [Vec<ObjectHistory>; 2],
+    objects: Objects,
     /// Steps that are ordered after all before them and before all after them.
     forced: Vec<StepIndex>,
-    /// Histories that steps replaced, for going back.
-    replaced: Vec<(ObjectId, ObjectHistory)>,
+    /// Steps that took an alternative which draws on a budget.
+    costly: Vec<StepIndex>,
+    /// The first step whose accesses were not entered.
+    end: StepIndex,
     /// A random number per thread.
-    weights: Vec<u64>,
+    weights: Vec<[u64; LANE]>,
 }
 
 impl History {
@@ -110,42 +53,39 @@ impl History {
         self.threads = threads;
         self.width = threads.div_ceil(LANE).max(1);
         self.clocks.clear();
+        self.narrow.clear();
         self.steps.clear();
-        self.put_back(0);
+        self.objects.keep(0);
+        self.end = NO_STEP;
         self.by_thread.iter_mut().for_each(Vec::clear);
         self.by_thread.resize_with(threads.max(self.by_thread.len()), Vec::new);
         self.forced.clear();
-        self.weights.extend((self.weights.len()..self.width * LANE).map(|thread| mix(thread as u64 + 1)));
+        self.costly.clear();
+        let weights = |lane: usize| std::array::from_fn(|at| mix((lane * LANE + at) as u64 + 1));
+        self.weights.extend((self.weights.len()..self.width).map(weights));
     }
 
     /// Goes back to where `steps` steps had been read, if that many are known and no thread beyond
-    /// `threads` is to come; otherwise to the start. How many steps are kept.
+    /// `threads` is to come; otherwise to the start. Further if not all of those were entered. How many steps
+    /// are kept.
     pub(super) fn keep(&mut self, steps: StepIndex, threads: usize) -> StepIndex {
         if steps == 0 || threads > self.threads || steps as usize > self.steps.len() {
             self.start(threads.max(self.threads));
             return 0;
         }
+        let steps = steps.min(self.end);
+        self.end = NO_STEP;
         let kept = steps as usize;
-        if let Some(first) = self.steps.get(kept) {
-            self.put_back(first.replaced_from as usize);
-        }
+        self.objects.keep(steps);
         self.clocks.truncate(kept * self.width);
+        self.narrow.truncate(kept);
         self.steps.truncate(kept);
-        for own in self.by_thread.iter_mut().chain([&mut self.forced]) {
+        for own in self.by_thread.iter_mut().chain([&mut self.forced, &mut self.costly]) {
             while own.last().is_some_and(|&last| last >= steps) {
                 own.pop();
             }
         }
         steps
-    }
-
-    /// Undoes what was done to objects, but for the first `kept` times.
-    fn put_back(&mut self, kept: usize) {
-        for &(object, before) in self.replaced[kept..].iter().rev() {
-            let (table, at) = place(object);
-            self.objects[table][at] = before;
-        }
-        self.replaced.truncate(kept);
     }
 
     /// Reads a whole trace.
@@ -155,7 +95,6 @@ impl History {
             self.begin(event);
             self.finish(event);
         }
-        self.sign(&trace.events, 0);
     }
 
     /// Opens the row of `event`: what is ordered before it whatever its objects say.
@@ -165,63 +104,78 @@ impl History {
         let thread = event.thread.0 as usize;
         let index = self.open_row(thread, event.enabler) + 1;
         self.clocks[row + thread / LANE][thread % LANE] = index;
-        self.steps.push(StepHistory {
-            signature: 0,
-            index,
-            replaced_from: self.replaced.len() as u32,
-            next: [NO_LINK; 2],
-            next_shared: [NO_LINK; 2],
-        });
+        self.steps.push(StepHistory { signature: 0, index });
     }
 
-    /// Whether a clock is a single lane: then a step can be read by [`History::open`] and [`History::close`],
-    /// with its clock in the hands of the caller meanwhile.
+    /// Whether the clocks of an execution of so many steps are narrow: then its steps can be read with their
+    /// clocks in the hands of the caller, who enters their accesses, [`History::close`]s each, and
+    /// [`History::complete`]s all.
     #[inline]
-    pub(super) fn is_narrow(&self) -> bool {
-        self.width == 1
+    pub(super) fn is_narrow(&self, steps: usize) -> bool {
+        self.width == 1 && steps <= MOST_STEPS
     }
 
-    /// Opens a step that is not forced.
-    #[inline(always)]
-    pub(super) fn open(&mut self, event: &Event) -> Opening {
-        let own = &self.by_thread[event.thread.0 as usize];
-        let index = own.len() as u32 + 1;
-        let mut alone = match own.last() {
-            Some(&previous) => self.clocks[previous as usize],
-            None => [0; LANE],
-        };
-        if let Some(&barrier) = self.forced.last() {
-            join(&mut alone, &self.clocks[barrier as usize]);
+    /// What is ordered before the next step of each thread, whatever its enabler and objects.
+    pub(super) fn last_clocks(&self) -> [Narrow; MOST_THREADS] {
+        let barrier = self.forced.last().map_or(Narrow::default(), |&barrier| self.narrow(barrier));
+        let mut clocks = [barrier; MOST_THREADS];
+        for (clock, own) in clocks.iter_mut().zip(&self.by_thread) {
+            if let Some(&last) = own.last() {
+                *clock = clock.join(self.narrow(last));
+            }
         }
-        let mut clock = alone;
-        if event.enabler != NO_STEP {
-            join(&mut clock, &self.clocks[event.enabler as usize]);
+        clocks
+    }
+
+    /// The clock of a step of an execution that is narrow.
+    #[inline(always)]
+    pub(super) fn narrow(&self, step: StepIndex) -> Narrow {
+        self.narrow[step as usize]
+    }
+
+    /// Enters an access of the step that is open. Says what it finds.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, step: StepIndex, access: Access) -> Found {
+        self.objects.enter(step, access)
+    }
+
+    /// The step that is open has this clock.
+    #[inline(always)]
+    pub(super) fn close(&mut self, clock: Narrow) {
+        self.narrow.push(clock);
+    }
+
+    /// Completes the steps that were closed.
+    #[inline(never)]
+    pub(super) fn complete(&mut self, events: &[Event]) {
+        let from = self.steps.len();
+        let mut signature = self.signature();
+        let weights = &self.weights[0];
+        self.steps.resize(self.narrow.len(), StepHistory::default());
+        self.clocks.resize(self.narrow.len(), Lane::default());
+        let new = self.steps[from..].iter_mut().zip(&mut self.clocks[from..]);
+        let read = self.narrow[from..].iter().zip(&events[from..]);
+        for (number, ((narrow, event), (step, clock))) in (from as StepIndex..).zip(read.zip(new)) {
+            *clock = narrow.counts();
+            signature = signature.wrapping_add(mix(weigh(clock, weights, start_of(event))));
+            let own = &mut self.by_thread[event.thread.0 as usize];
+            own.push(number);
+            *step = StepHistory { signature, index: own.len() as u32 };
+            if event.alt.budget().is_some() {
+                self.costly.push(number);
+            }
         }
-        let replaced_from = self.replaced.len() as u32;
-        let next = [NO_LINK; 2];
-        self.steps.push(StepHistory { signature: 0, index, replaced_from, next, next_shared: next });
-        clock[event.thread.0 as usize % LANE] = index;
-        Opening { alone, clock }
     }
 
-    /// Whether `clock` has `step` of `thread`.
-    #[inline(always)]
-    pub(super) fn has(&self, clock: &Lane, step: StepIndex, thread: ThreadId) -> bool {
-        let owner = thread.0 as usize % LANE;
-        clock[owner] >= self.clocks[step as usize][owner]
+    /// Nothing of what steps from here on do to objects is entered: nobody will ask.
+    pub(super) fn begin_end(&mut self, step: StepIndex) {
+        self.end = step;
     }
 
-    /// Lets `clock` follow a step.
-    #[inline(always)]
-    pub(super) fn follow(&self, clock: &mut Lane, step: StepIndex) {
-        join(clock, &self.clocks[step as usize]);
-    }
-
-    /// Completes the step opened last.
-    #[inline(always)]
-    pub(super) fn close(&mut self, event: &Event, clock: Lane) {
-        self.clocks.push(clock);
-        self.by_thread[event.thread.0 as usize].push(self.steps.len() as StepIndex - 1);
+    /// Whether there is such a step.
+    #[cfg(test)]
+    pub(super) fn has_end(&self) -> bool {
+        self.end != NO_STEP
     }
 
     /// A row as if a step of `thread` followed now; dropped again by [`History::close_probe`].
@@ -271,41 +225,28 @@ impl History {
         if event.forced {
             self.join_all(row);
             self.forced.push(step as StepIndex);
+        } else if event.alt.budget().is_some() {
+            self.costly.push(step as StepIndex);
         }
-        for (slot, access) in event.accesses.iter().enumerate() {
+        for &access in &event.accesses {
             if access.mode != Mode::None && access.object != ObjectId::NONE {
-                let before = self.enter((step * 2 + slot) as u32, *access);
-                let mut earlier = before.predecessors(access.mode);
+                let mut earlier = self.objects.enter(step as StepIndex, access).predecessors;
                 while earlier != NO_LINK {
+                    let Entered { step: before, .. } = *self.objects.entered(earlier);
                     // Unless its two objects are one.
-                    if earlier as usize / 2 != step {
-                        self.join(row, earlier / 2);
+                    if before as usize != step {
+                        self.join(row, before);
                     }
-                    earlier = self.next_in_group(earlier);
+                    earlier = self.objects.entered(earlier).next();
                 }
             }
         }
         self.by_thread[event.thread.0 as usize].push(step as StepIndex);
-    }
-
-    /// Computes the signatures of the steps of an execution from `from` on: they were read.
-    pub(super) fn sign(&mut self, events: &[Event], from: StepIndex) {
-        let from = from as usize;
-        let mut signature = self.signature_before(from as StepIndex);
-        let (weights, _) = self.weights.as_chunks::<LANE>();
-        let steps = self.steps[from..].iter_mut().zip(&events[from..]);
+        let lanes = self.clocks[row..].iter().zip(&self.weights);
+        let sum = lanes.fold(start_of(event), |sum, (lane, weights)| weigh(lane, weights, sum));
+        self.steps[step].signature = self.signature_before(step as StepIndex).wrapping_add(mix(sum));
         if self.width == 1 {
-            for ((step, event), clock) in steps.zip(&self.clocks[from..]) {
-                signature = signature.wrapping_add(mix(weigh(clock, &weights[0], start_of(event))));
-                step.signature = signature;
-            }
-            return;
-        }
-        for ((step, event), clock) in steps.zip(self.clocks[from * self.width..].chunks_exact(self.width)) {
-            let lanes = clock.iter().zip(weights);
-            let sum = lanes.fold(start_of(event), |sum, (lane, weights)| weigh(lane, weights, sum));
-            signature = signature.wrapping_add(mix(sum));
-            step.signature = signature;
+            self.narrow.push(Narrow::of(self.clocks[row]));
         }
     }
 
@@ -319,60 +260,20 @@ impl History {
         }
     }
 
-    /// Enters an access of the last step. Says what had happened to its object.
+    /// What an access would find now.
+    pub(super) fn look(&self, access: Access) -> Found {
+        self.objects.look(access)
+    }
+
+    /// An access that was entered.
     #[inline(always)]
-    pub(super) fn enter(&mut self, link: u32, access: Access) -> ObjectHistory {
-        let class = CLASSES[access.mode as usize];
-        let history = self.object_mut(access.object);
-        let before = *history;
-        let joins = class != Class::Total && class == before.class;
-        if !joins {
-            history.previous = before.current;
-            history.class = class;
-        }
-        history.current = link;
-        match access.mode {
-            Mode::Acquire | Mode::TryAcquire | Mode::AwaitWrite => {
-                history.exclusive = link / 2;
-                history.shared = NO_LINK;
-            }
-            Mode::AcquireShared | Mode::TryAcquireShared => {
-                history.shared = link;
-                self.steps[link as usize / 2].next_shared[link as usize % 2] = before.shared;
-            }
-            _ => {}
-        }
-        self.replaced.push((access.object, before));
-        if joins {
-            self.steps[link as usize / 2].next[link as usize % 2] = before.current;
-        }
-        before
+    pub(super) fn entered(&self, link: Link) -> &Entered {
+        self.objects.entered(link)
     }
 
-    #[inline]
-    pub(super) fn object(&self, object: ObjectId) -> ObjectHistory {
-        let (table, at) = place(object);
-        self.objects[table].get(at).copied().unwrap_or(ObjectHistory::FRESH)
-    }
-
-    #[inline]
-    fn object_mut(&mut self, object: ObjectId) -> &mut ObjectHistory {
-        let (table, at) = place(object);
-        let objects = &mut self.objects[table];
-        if at >= objects.len() {
-            objects.resize(at + 1, ObjectHistory::FRESH);
-        }
-        &mut objects[at]
-    }
-
-    #[inline]
-    pub(super) fn next_in_group(&self, link: u32) -> u32 {
-        self.steps[link as usize / 2].next[link as usize % 2]
-    }
-
-    #[inline]
-    pub(super) fn next_shared(&self, link: u32) -> u32 {
-        self.steps[link as usize / 2].next_shared[link as usize % 2]
+    /// The shared acquisition before one that is in a list of those.
+    pub(super) fn next_shared(&self, acquisition: &Entered) -> Link {
+        self.objects.next_shared(acquisition)
     }
 
     #[inline]
@@ -421,6 +322,12 @@ impl History {
     /// The forced steps, in order.
     pub(super) fn forced(&self) -> &[StepIndex] {
         &self.forced
+    }
+
+    /// Steps that took an alternative which draws on a budget, in order. Forced ones do not.
+    #[inline]
+    pub(super) fn costly(&self) -> &[StepIndex] {
+        &self.costly
     }
 
     /// The row of an open probe or step.
@@ -488,23 +395,9 @@ fn weigh(lane: &Lane, weights: &[u64; LANE], start: u64) -> u64 {
     (0..LANE).fold(start, |sum, at| sum.wrapping_add(weights[at].wrapping_mul(u64::from(lane[at]))))
 }
 
-#[inline]
-fn place(object: ObjectId) -> (usize, usize) {
-    if object.is_stable() {
-        (0, object.0 as usize)
-    } else {
-        (1, (object.0 - ObjectId::FIRST_LOCAL.0) as usize)
-    }
-}
-
 /// One more than the largest thread number in `trace`.
 pub fn thread_count(trace: &Trace) -> usize {
-    thread_count_from(trace, 0)
-}
-
-/// The same, of what comes at `from` and later.
-pub(super) fn thread_count_from(trace: &Trace, from: StepIndex) -> usize {
-    let ran = trace.events[from as usize..].iter().map(|event| event.thread.0);
+    let ran = trace.events.iter().map(|event| event.thread.0);
     let waits = trace.pending.iter().map(|pending| pending.thread.0);
     ran.chain(waits).max().map_or(0, |largest| largest as usize + 1)
 }
@@ -590,25 +483,22 @@ mod tests {
                 going_back.begin(event);
                 going_back.finish(event);
             });
-            going_back.sign(&first.events, 0);
             assert_eq!(going_back.keep(kept as StepIndex, 3) as usize, kept);
             second.events[kept..].iter().for_each(|event| {
                 going_back.begin(event);
                 going_back.finish(event);
             });
-            going_back.sign(&second.events, kept as StepIndex);
             anew.start(3);
             second.events.iter().for_each(|event| {
                 anew.begin(event);
                 anew.finish(event);
             });
-            anew.sign(&second.events, 0);
             assert_eq!(going_back.clocks, anew.clocks);
             assert_eq!(going_back.steps, anew.steps);
             assert_eq!(going_back.forced, anew.forced);
-            for object in (0..4).map(ObjectId) {
-                let (back, new) = (going_back.object(object), anew.object(object));
-                assert_eq!(format!("{back:?}"), format!("{new:?}"));
+            for (object, mode) in (0..4).flat_map(|object| modes.map(|mode| (ObjectId(object), mode))) {
+                let access = Access::new(object, mode);
+                assert_eq!(going_back.look(access), anew.look(access));
             }
         }
     }

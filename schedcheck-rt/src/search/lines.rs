@@ -512,8 +512,8 @@ impl Lines {
         self.way(line).sleepers().map(move |(edge, until)| (self.edges.get(edge), start + until))
     }
 
-    /// Replaces the choices of the chain by what was really done.
-    pub(super) fn correct(&mut self, id: LineId, done: impl Iterator<Item = Edge>) {
+    /// Replaces the choices of the chain by what was really done. Whether that is different.
+    pub(super) fn correct(&mut self, id: LineId, done: impl Iterator<Item = Edge>) -> bool {
         let mut changed = None;
         let kept = self.ways.get(self.get(id).way);
         for ((at, known), edge) in kept.chain().enumerate().zip(done) {
@@ -522,10 +522,10 @@ impl Lines {
                 changed.get_or_insert_with(|| kept.to_way()).words[at] = edge;
             }
         }
-        if let Some(changed) = changed {
-            let way = self.ways.number_of(&changed);
-            self.get_mut(id).way = way;
-        }
+        let Some(changed) = changed else { return false };
+        let way = self.ways.number_of(&changed);
+        self.get_mut(id).way = way;
+        true
     }
 
     /// Makes the chain longer.

@@ -18,6 +18,8 @@ pub mod hunt;
 mod invariants;
 mod levels;
 mod lines;
+mod narrow;
+mod objects;
 mod optimal;
 pub mod options;
 mod outside;

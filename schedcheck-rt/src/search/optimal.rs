@@ -60,6 +60,8 @@ pub(super) struct Optimal {
     last_events: Vec<Event>,
     /// How many of them.
     shared: StepIndex,
+    /// The line at the end of that path, if it turned out to do something else than was planned.
+    corrected: Option<LineId>,
     plan: Plan,
     pub(super) history: History,
     races: Races,
@@ -102,6 +104,7 @@ impl Optimal {
             last_path: Vec::new(),
             last_events: Vec::new(),
             shared: 0,
+            corrected: None,
             plan: Plan::default(),
             history: History::default(),
             races: Races::default(),
@@ -149,14 +152,20 @@ impl Optimal {
         self.systematic = self.systematic.saturating_add(1);
         self.progress.start(self.tree.preemptions(line));
         self.current = Some(line);
-        self.tree.path(line, &mut self.path);
-        let common = self.last_path.iter().zip(&self.path).take_while(|(last, next)| last == next).count();
+        let common = self.tree.path_beside(line, &self.last_path, &mut self.path);
         self.shared = shared_steps(&self.tree, &self.last_path, &self.path, common);
-        self.tree.plan(&self.path, common, &mut self.plan);
+        let parting = common.checked_sub(1).map(|last| self.path[last]);
+        let same = match parting {
+            // Its chain was spelled out in the last plan as it was thought to be then.
+            Some(line) if self.corrected == Some(line) => self.tree.start(line),
+            _ => self.shared,
+        };
+        self.tree.plan(&self.path, common, same, &mut self.plan);
         debug_assert!({
-            let mut anew = Plan::default();
-            self.tree.plan(&self.path, 0, &mut anew);
-            anew == self.plan
+            let (mut path, mut plan) = (Vec::new(), Plan::default());
+            self.tree.path(line, &mut path);
+            self.tree.plan(&path, 0, 0, &mut plan);
+            path == self.path && plan == self.plan
         });
         Some(Order { plan: &self.plan, guide: None, places: self.hunter.is_looking() })
     }
@@ -206,7 +215,7 @@ impl Optimal {
             self.root = trace.events.first().map(Edge::of);
             self.length = trace.events.len();
         }
-        self.tree.executed(line, &trace.events);
+        self.corrected = self.tree.executed(line, &trace.events).then_some(line);
         self.points.follow(&self.tree, &self.path, trace.events.len(), shared);
         self.insert_reversals(options, trace, shared, StepIndex::MAX);
         self.keep_steps(options, line, &trace.events);
@@ -375,7 +384,8 @@ impl Optimal {
     fn insert_reversals(&mut self, options: &mut Options, trace: &Trace, kept: StepIndex, until: StepIndex) {
         let mut leads_out = false;
         debug_assert_eq!(self.points, Points::of(&self.tree, &self.path, trace.events.len()));
-        count_preemptions(trace, &mut self.preemptions, kept);
+        // They are counted as far as somebody asks.
+        self.preemptions.truncate(kept as usize + 1);
         self.races.find(trace, &mut self.history, kept);
         debug_assert_eq!(self.first_wrongly_settled(options, trace), None);
         let mut next = 0;
@@ -387,7 +397,11 @@ impl Optimal {
             }
             let source = Source::new(options, trace, &self.history, &self.path).among(&self.spinners);
             let Optimal { tree, inserter, points, .. } = self;
-            let before = self.preemptions[reversal.at as usize];
+            let ahead = reversal.at as usize;
+            if ahead >= self.preemptions.len() {
+                count_preemptions(&trace.events[..ahead], &mut self.preemptions);
+            }
+            let before = self.preemptions[ahead];
             let branch = match inserter.reverse(tree, source, points, &reversal, before) {
                 Insertion::New(branch) => branch,
                 Insertion::Covered => continue,
@@ -486,19 +500,17 @@ fn first_difference(expected: &[Event], events: &[Event]) -> Option<StepIndex> {
     (equal < expected.len()).then_some(equal as StepIndex)
 }
 
-/// `sums[s]`: preemptions among the first `s` steps, of which the first `kept` are counted already.
-pub(super) fn count_preemptions(trace: &Trace, sums: &mut Vec<u32>, kept: StepIndex) {
-    if kept == 0 {
-        sums.clear();
+/// `sums[s]`: preemptions among the first `s` steps. Goes on where it was, to the end of `events`.
+pub(super) fn count_preemptions(events: &[Event], sums: &mut Vec<u32>) {
+    if sums.is_empty() {
         sums.push(0);
     }
-    sums.truncate(kept as usize + 1);
-    let mut total = sums.last().copied().unwrap_or(0);
-    let mut running = kept.checked_sub(1).map(|last| trace.events[last as usize].thread);
-    for event in &trace.events[kept as usize..] {
-        let switched = running.is_some_and(|running| running != event.thread);
-        total += u32::from(switched && event.previous_enabled);
-        sums.push(total);
+    let counted = sums.len() - 1;
+    let mut total = sums[counted];
+    let mut running = events.get(counted.saturating_sub(1)).map(|event| event.thread);
+    for event in &events[counted..] {
+        total += u32::from(running != Some(event.thread) && event.previous_enabled);
         running = Some(event.thread);
+        sums.push(total);
     }
 }

@@ -27,7 +27,9 @@
 //! exclusively are the exception, since all of them must go.
 
 use super::dependence::{Class, blocks, class};
-use super::history::{History, Lane, NO_LINK, ObjectHistory, Opening, thread_count_from};
+use super::history::{History, thread_count};
+use super::narrow::{MOST_THREADS, Narrow};
+use super::objects::{Found, NO_LINK};
 use super::step::*;
 
 /// An operation to be done before step `at` of an execution, after all steps behind `at` that do
@@ -65,6 +67,8 @@ enum Kind {
 #[derive(Debug, Default)]
 pub struct Races {
     candidates: Vec<StepIndex>,
+    /// Steps that were just read, and what each of them competes with.
+    rivals: Vec<(StepIndex, StepIndex)>,
     /// Races of executed steps in order of the later one, then all others.
     found: Vec<Reversal>,
     /// How many of the former there are up to each step that has any.
@@ -79,40 +83,61 @@ impl Races {
     /// Reads `trace` into `history` and finds what could have gone differently. Its first `kept`
     /// steps are those of the trace that was read last, if there is one.
     pub fn find(&mut self, trace: &Trace, history: &mut History, kept: StepIndex) {
-        let threads = thread_count_from(trace, kept);
-        let kept = history.keep(kept, threads);
-        while self.found_until.last().is_some_and(|&(step, _)| step >= kept) {
-            self.found_until.pop();
-        }
-        let from = self.found_until.last().map_or(0, |&(_, until)| until as usize);
-        self.found.truncate(from);
-        while self.optional.last().is_some_and(|&last| last >= kept) {
-            self.optional.pop();
-        }
-        let is_narrow = history.is_narrow();
-        for (step, event) in (kept..).zip(&trace.events[kept as usize..]) {
-            self.candidates.clear();
-            let [first, second] = &event.accesses;
-            let is_one_object = first.object == second.object && first.object != ObjectId::NONE;
-            if is_narrow && !event.forced && !is_one_object {
-                self.read_narrow(&trace.events, history, step, event);
-            } else {
-                self.read(trace, history, step, event);
+        let mut step = history.keep(kept, waiting_threads(trace));
+        let mut known = self.forget_from(step);
+        while (step as usize) < trace.events.len() {
+            if history.is_narrow(trace.events.len()) {
+                step = self.read_narrow(trace, history, step);
+                history.complete(&trace.events);
+                self.take_down_rivals(trace, history);
             }
-            if !self.candidates.is_empty() {
-                self.races_of_step(trace, history, event, step);
-                self.found_until.push((step, self.found.len() as u32));
+            let Some(event) = trace.events.get(step as usize) else { break };
+            if event.thread.0 as usize >= history.threads() {
+                // Clocks must have a place for it, all of them.
+                history.start(thread_count(trace));
+                step = 0;
+                known = self.forget_from(0);
+                continue;
             }
-            let chooses = event.free_alts > 1 && event.alt.budget().is_none();
-            if chooses || event.costly_alts != BudgetKinds::NONE {
-                self.optional.push(step);
-            }
+            self.read(trace, history, step, event);
+            self.note_races(trace, history, step);
+            self.note_alternatives(step, event);
+            step += 1;
         }
-        history.sign(&trace.events, kept);
-        self.settled.truncate(from);
+        self.settled.truncate(known);
         self.settled.resize(self.found.len(), false);
         self.pending_operations(trace, history);
         self.alternatives(trace, history);
+    }
+
+    /// Forgets what was found at a step or behind it. How many races remain.
+    fn forget_from(&mut self, step: StepIndex) -> usize {
+        while self.found_until.last().is_some_and(|&(last, _)| last >= step) {
+            self.found_until.pop();
+        }
+        while self.optional.last().is_some_and(|&last| last >= step) {
+            self.optional.pop();
+        }
+        let known = self.found_until.last().map_or(0, |&(_, until)| until as usize);
+        self.found.truncate(known);
+        known
+    }
+
+    /// Takes down what a step that was read competes with.
+    fn note_races(&mut self, trace: &Trace, history: &History, step: StepIndex) {
+        if !self.candidates.is_empty() {
+            self.races_of_step(trace, history, &trace.events[step as usize], step);
+            self.found_until.push((step, self.found.len() as u32));
+        }
+    }
+
+    /// Takes down that there are alternatives to a step.
+    #[inline(always)]
+    fn note_alternatives(&mut self, step: StepIndex, event: &Event) {
+        let chooses = event.free_alts > 1 && event.alt.budget().is_none();
+        if chooses || event.costly_alts != BudgetKinds::NONE {
+            self.optional.push(step);
+        }
     }
 
     /// What was found.
@@ -140,11 +165,11 @@ impl Races {
     }
 
     /// Reads a step and gathers its immediate competitors.
-    #[inline(never)]
     fn read(&mut self, trace: &Trace, history: &mut History, step: StepIndex, event: &Event) {
         if event.forced {
             self.blocked_meanwhile(trace, history, step, event.thread);
         }
+        self.candidates.clear();
         history.begin(event);
         let row = history.open_step();
         let kind = if event.forced { Kind::Forced } else { Kind::Ordinary };
@@ -152,32 +177,83 @@ impl Races {
         history.finish(event);
     }
 
-    /// The same for most steps of most tests: it is not forced, its objects are not one, and there are few
-    /// threads. Objects are looked up once, and the clock is not in memory before it is complete.
-    #[inline(always)]
-    fn read_narrow(&mut self, events: &[Event], history: &mut History, step: StepIndex, event: &Event) {
-        let Opening { alone, clock: opening } = history.open(event);
-        let mut clock = opening;
-        for slot in 0..2 {
-            let access = event.accesses[slot];
-            if access.mode == Mode::None || access.object == ObjectId::NONE {
-                continue;
+    /// Reads steps of few threads as long as they are like most: not forced, and their objects are not one.
+    /// Objects are looked up once, and clocks are in registers, of which there are enough for nothing else. The
+    /// first step that is different.
+    #[inline(never)]
+    fn read_narrow(&mut self, trace: &Trace, history: &mut History, from: StepIndex) -> StepIndex {
+        let mut last = history.last_clocks();
+        let alone_from = alone_from(trace, from);
+        for (step, event) in (from..).zip(&trace.events[from as usize..]) {
+            let [first, second] = &event.accesses;
+            let is_one_object = first.object == second.object && first.object != ObjectId::NONE;
+            let thread = event.thread.0 as usize;
+            if event.forced || is_one_object || thread >= history.threads() {
+                return step;
             }
-            let object = history.enter(2 * step + slot as u32, access);
-            let mut add = |rival: StepIndex, clock: &Lane| {
-                let owner = events[rival as usize].thread;
-                if owner != event.thread && !history.has(clock, rival, owner) {
-                    self.candidates.push(rival);
+            let alone = last[thread % MOST_THREADS];
+            if step >= alone_from && alone.total() == step {
+                self.read_end(trace, history, step, alone);
+                break;
+            }
+            let mut opening = alone.after_step_of(event.thread);
+            if event.enabler != NO_STEP {
+                opening = opening.join(history.narrow(event.enabler));
+            }
+            let mut clock = opening;
+            for &access in &event.accesses {
+                if access.object == ObjectId::NONE || access.mode == Mode::None {
+                    continue;
                 }
-            };
-            let operation = (access.mode, Kind::Ordinary);
-            let follow = |earlier: StepIndex| history.follow(&mut clock, earlier);
-            competitors(history, events, operation, &object, |rival| add(rival, &opening), follow);
-            if access.mode == Mode::AwaitWrite && object.exclusive != NO_STEP {
-                add(object.exclusive, &alone);
+                let found = history.enter(step, access);
+                let rivals = &mut self.rivals;
+                let mut meet = |met: Met, before: Narrow| {
+                    let theirs = history.narrow(met.step);
+                    if !before.has(theirs) {
+                        if met.competes {
+                            rivals.push((step, met.step));
+                        }
+                        if met.precedes {
+                            clock = clock.join(theirs);
+                        }
+                    }
+                };
+                competitors(history, (access.mode, Kind::Ordinary), found, |met| meet(met, opening));
+                if access.mode == Mode::AwaitWrite && found.exclusive != NO_STEP {
+                    meet(Met { step: found.exclusive, competes: true, precedes: false }, alone);
+                }
             }
+            last[thread % MOST_THREADS] = clock;
+            history.close(clock);
+            self.note_alternatives(step, event);
         }
-        history.close(event, clock);
+        trace.events.len() as StepIndex
+    }
+
+    /// Takes down the races of all steps that were just read.
+    fn take_down_rivals(&mut self, trace: &Trace, history: &History) {
+        let mut at = 0;
+        while let Some(&(step, _)) = self.rivals.get(at) {
+            self.candidates.clear();
+            while let Some(&(_, rival)) = self.rivals.get(at).filter(|(of, _)| *of == step) {
+                self.candidates.push(rival);
+                at += 1;
+            }
+            self.note_races(trace, history, step);
+        }
+        self.rivals.clear();
+    }
+
+    /// Reads the last steps of an execution: those of one thread, before which all others have happened and
+    /// behind which nothing waits. They compete with nothing, and nobody asks what they did.
+    fn read_end(&mut self, trace: &Trace, history: &mut History, from: StepIndex, before: Narrow) {
+        let mut clock = before;
+        history.begin_end(from);
+        for (step, event) in (from..).zip(&trace.events[from as usize..]) {
+            clock = clock.after_step_of(event.thread);
+            history.close(clock);
+            self.note_alternatives(step, event);
+        }
     }
 
     fn pending_operations(&mut self, trace: &Trace, history: &mut History) {
@@ -244,8 +320,13 @@ impl Races {
         } else {
             for access in accesses {
                 if access.mode != Mode::None && access.object != ObjectId::NONE {
-                    let object = history.object(access.object);
-                    competitors(history, events, (access.mode, kind), &object, &mut add, |_| {});
+                    let found = history.look(*access);
+                    let meet = |met: Met| {
+                        if met.competes {
+                            add(met.step);
+                        }
+                    };
+                    competitors(history, (access.mode, kind), found, meet);
                 }
             }
             self.rival_takers(history, events, thread, accesses);
@@ -262,7 +343,7 @@ impl Races {
         accesses: &[Access; 2],
     ) {
         for access in accesses.iter().filter(|access| access.mode == Mode::AwaitWrite) {
-            let taker = history.object(access.object).exclusive;
+            let taker = history.look(*access).exclusive;
             if taker != NO_STEP {
                 let owner = events[taker as usize].thread;
                 if owner != thread && !history.precedes_next(taker, owner, thread) {
@@ -392,41 +473,57 @@ impl Races {
     }
 }
 
-/// Adds the steps that may compete with an access to an object of which all this is known. Those that it
-/// directly follows are handed to `follow`, unless it is blocked.
+/// One more than the largest number of a thread that waits at the end.
+fn waiting_threads(trace: &Trace) -> usize {
+    trace.pending.iter().map(|pending| pending.thread.0 as usize + 1).max().unwrap_or(0)
+}
+
+/// The step, `from` or behind it, from which on one thread runs alone until the end, and nothing waits or is
+/// forced.
+fn alone_from(trace: &Trace, from: StepIndex) -> StepIndex {
+    let new = &trace.events[from as usize..];
+    let last = new.last().filter(|_| trace.pending.is_empty()).map(|event| event.thread);
+    let alone = new.iter().rev().take_while(|event| Some(event.thread) == last && !event.forced).count();
+    (trace.events.len() - alone) as StepIndex
+}
+
+/// A step that an access meets at its object.
+#[derive(Clone, Copy)]
+struct Met {
+    step: StepIndex,
+    /// The two may compete.
+    competes: bool,
+    /// The access directly follows it.
+    precedes: bool,
+}
+
+/// Names the steps that an access meets, which has `found` this. A blocked one follows nothing.
 #[inline(always)]
-fn competitors(
-    history: &History,
-    events: &[Event],
-    (mode, kind): (Mode, Kind),
-    object: &ObjectHistory,
-    mut add: impl FnMut(StepIndex),
-    mut follow: impl FnMut(StepIndex),
-) {
+fn competitors(history: &History, (mode, kind): (Mode, Kind), found: Found, mut meet: impl FnMut(Met)) {
     let takes = matches!(mode, Mode::Acquire | Mode::AcquireShared);
     if takes {
-        if object.exclusive != NO_STEP {
-            add(object.exclusive);
+        let holds = |step: StepIndex| Met { step, competes: true, precedes: false };
+        if found.exclusive != NO_STEP {
+            meet(holds(found.exclusive));
         }
-        let mut link = if mode == Mode::Acquire { object.shared } else { NO_LINK };
+        let mut link = if mode == Mode::Acquire { found.shared } else { NO_LINK };
         while link != NO_LINK {
-            add(link / 2);
-            link = history.next_shared(link);
+            let sharer = history.entered(link);
+            meet(holds(sharer.step));
+            link = history.next_shared(sharer);
         }
         if kind == Kind::Blocked {
             return;
         }
     }
-    let mut link = object.predecessors(mode);
+    let mut link = found.predecessors;
     while link != NO_LINK {
-        let (step, slot) = (link / 2, link as usize % 2);
+        let earlier = history.entered(link);
         // Whoever takes it competes with those who only looked: nothing changed since, so it was as free then
         // as it is now.
-        if !takes || events[step as usize].accesses[slot].mode == Mode::Read {
-            add(step);
-        }
-        follow(step);
-        link = history.next_in_group(link);
+        let competes = !takes || earlier.mode == Mode::Read;
+        meet(Met { step: earlier.step, competes, precedes: true });
+        link = earlier.next();
     }
 }
 
@@ -531,7 +628,18 @@ mod tests {
             }
             event
         });
-        Trace { events: events.collect(), ..Trace::default() }
+        let mut events: Vec<Event> = events.collect();
+        if seed.is_multiple_of(3) {
+            // Some end with one thread that has waited for all others.
+            for at in 18..24 {
+                let other = ThreadId((at as u16 - 18) % 3);
+                let last = events[..18].iter().rposition(|event| event.thread == other);
+                events[at].thread = ThreadId(3);
+                events[at].forced = false;
+                events[at].enabler = last.map_or(NO_STEP, |last| last as StepIndex);
+            }
+        }
+        Trace { events, ..Trace::default() }
     }
 
     #[test]
@@ -540,7 +648,7 @@ mod tests {
         let (mut found, mut found_by_many) = (Races::default(), Races::default());
         // It never has fewer again.
         many.start(9);
-        let (mut count, mut last) = (0, random(0));
+        let (mut count, mut ends, mut last) = (0, 0, random(0));
         for seed in 0..500 {
             let mut trace = random(seed);
             let kept = (seed % 24) as StepIndex;
@@ -549,10 +657,12 @@ mod tests {
             found_by_many.find(&trace, &mut many, kept);
             assert_eq!(found.found(), found_by_many.found(), "{seed}");
             assert!((0..24).all(|step| few.clock(step) == &many.clock(step)[..few.threads()]), "{seed}");
-            assert!(few.is_narrow() && !many.is_narrow());
+            assert_eq!(few.signature(), many.signature(), "{seed}");
+            assert!(few.is_narrow(24) && !many.is_narrow(24));
+            ends += u32::from(few.has_end());
             count += found.found().len();
             last = trace;
         }
-        assert!(count > 1000, "{count}");
+        assert!(count > 1000 && ends > 100, "{count} {ends}");
     }
 }

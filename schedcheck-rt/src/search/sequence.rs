@@ -231,5 +231,11 @@ fn draws_on(kind: BudgetKind, event: &Event) -> bool {
 
 /// What the steps ahead of `until` cost.
 fn spent(source: Source<'_>, kind: BudgetKind, until: StepIndex) -> usize {
-    source.trace.events[..until as usize].iter().filter(|event| draws_on(kind, event)).count()
+    let ahead = source.history.costly().iter().take_while(|&&step| step < until);
+    let count = ahead.filter(|&&step| draws_on(kind, &source.trace.events[step as usize])).count();
+    debug_assert_eq!(
+        count,
+        source.trace.events[..until as usize].iter().filter(|event| draws_on(kind, event)).count()
+    );
+    count
 }

@@ -255,22 +255,55 @@ impl Tree {
         path.reverse();
     }
 
+    /// The same beside another path, since whose execution no line was made: `path` is made of its beginning
+    /// and of what lies between that and `line`. How many lines the two have in common.
+    pub(super) fn path_beside(&self, line: LineId, other: &[LineId], path: &mut Vec<LineId>) -> usize {
+        path.clear();
+        let mut ahead = other.len();
+        let mut at = line;
+        loop {
+            // Lines leave their parents ever later.
+            let start = self.start(at);
+            while ahead > 1 && self.start(other[ahead - 1]) > start {
+                ahead -= 1;
+            }
+            if ahead > 0 && other[ahead - 1] == at {
+                break;
+            }
+            path.push(at);
+            if at == ROOT {
+                break;
+            }
+            at = self.lines.parent(at);
+        }
+        let common = if path.last() == Some(&ROOT) { 0 } else { ahead };
+        path.extend(other[..common].iter().rev());
+        path.reverse();
+        let more =
+            other[common..].iter().zip(&path[common..]).take_while(|(other, own)| other == own).count();
+        common + more
+    }
+
     /// What to execute for the last line of `path`.
     ///
     /// A chain is spelled out: whether the same thread going on is default behaviour depends on
     /// what it is about to do (a yield asks for others).
     ///
-    /// `plan` is that of another path, which has the first `kept` lines in common with this one.
-    pub(super) fn plan(&self, path: &[LineId], kept: usize, plan: &mut Plan) {
-        // The other path may leave the last of them elsewhere, and was the first to execute it if it is its end.
+    /// `plan` is that of another path. The two have the first `kept` lines in common, and ahead of the step
+    /// `same` those say today what they said when `plan` was made.
+    pub(super) fn plan(&self, path: &[LineId], kept: usize, same: StepIndex, plan: &mut Plan) {
         let known = kept.saturating_sub(1);
-        plan.prefix = path.get(known).map_or(0, |&line| self.start(line));
-        let keeps = plan.deltas.partition_point(|delta| delta.step < plan.prefix);
+        plan.prefix = same;
+        let keeps = plan.deltas.iter().rposition(|delta| delta.step < same).map_or(0, |last| last + 1);
         plan.deltas.truncate(keeps);
         for (depth, &id) in path.iter().enumerate().skip(known) {
             let start = self.start(id);
             let end = path.get(depth + 1).map_or(StepIndex::MAX, |&next| self.start(next));
-            for (edge, step) in self.lines.chain(id).zip(start..end) {
+            if end <= same {
+                continue;
+            }
+            let skipped = same.saturating_sub(start);
+            for (edge, step) in self.lines.chain(id).skip(skipped as usize).zip(start + skipped..end) {
                 if !edge.barrier {
                     plan.deltas.push(Delta { step, choice: edge.choice() });
                 }
@@ -279,12 +312,12 @@ impl Tree {
         }
     }
 
-    /// `line` was executed: its chain is now known for certain.
-    pub(super) fn executed(&mut self, line: LineId, events: &[Event]) {
+    /// `line` was executed: its chain is now known for certain. Whether it is not as it was thought to be.
+    pub(super) fn executed(&mut self, line: LineId, events: &[Event]) -> bool {
         let start = self.start(line) as usize;
         self.lines.mark(line, EXECUTED, true);
         let done = events.get(start..).unwrap_or_default();
-        self.lines.correct(line, done.iter().map(Edge::of));
+        self.lines.correct(line, done.iter().map(Edge::of))
     }
 
     /// `line` is to be executed as `events` have it, to their end.
