@@ -618,7 +618,7 @@ impl World {
     #[inline(never)]
     pub(crate) fn memory_at(&mut self, (address, size): (usize, usize)) -> ObjectId {
         let object = self.object_at(address, ObjectKind::Memory);
-        self.addresses.set_size(address, size);
+        self.addresses.set_size(address, size, self.generation);
         object
     }
 
