@@ -345,12 +345,10 @@ impl World {
 
     fn ready(&self, slot: Slot) -> Ready {
         let thread = &self.threads[slot];
-        if thread.ended || (self.gated > 0 && self.is_gated(slot)) || self.sleeps_on(thread) {
+        if thread.ended || self.sleeps_on(thread) || self.closely && self.is_kept_back(slot) {
             return Ready::when(false);
         }
-        if self.twins && self.waits_for_twin(slot) {
-            return Ready::when(false);
-        }
+    #[inline]
         self.objects.ready(thread.id, &thread.op)
     }
 
@@ -360,6 +358,12 @@ impl World {
     fn sleeps_on(&self, thread: &Thread) -> bool {
         const SLEEPS: u32 = 2;
         thread.op.kind == Kind::Sleep && self.threads[0].ended && thread.sleeps_after_end >= SLEEPS
+    }
+
+    /// Whether the thread in `slot` waits behind a gate or for a twin.
+    #[inline(never)]
+    fn is_kept_back(&self, slot: Slot) -> bool {
+        self.gated > 0 && self.is_gated(slot) || self.twins && self.waits_for_twin(slot)
     }
 
     /// Whether the thread in `slot` could go on.
@@ -407,14 +411,7 @@ impl World {
 
     fn choose(&mut self, step: StepIndex) -> bool {
         if step >= self.limit && self.is_endless(step) {
-            // SAFETY: as in `ask`.
-            let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
-            let endless = if self.script.active {
-                self.too_long_for_script()
-            } else {
-                Outcome::Livelock { steps: self.max_steps }
-            };
-            self.outcome.get_or_insert(if fair { endless } else { Outcome::Abandoned });
+            self.finish_endless();
             return false;
         }
         // A thread that yields asks for others to go first: switching away is no preemption.
@@ -425,7 +422,7 @@ impl World {
         let planned = self.deltas.get(self.next_delta).filter(|delta| delta.step == step).copied();
         if planned.is_some() {
             self.next_delta += 1;
-            self.find_next_special();
+            self.find_next_planned();
         }
         // The guide first: it is to see every step, and what it takes goes before the plan.
         if step >= self.prefix
@@ -473,12 +470,20 @@ impl World {
             return Some(by_choice(slot));
         }
         let count = self.threads.len();
-        let first = if self.ready(self.current).enabled { self.current + 1 } else { 0 };
-        let mut in_turn = (0..count).map(|offset| (first + offset) % count);
-        if let Some(slot) = in_turn.find(|slot| self.ready(*slot).enabled) {
-            return Some(by_choice(slot));
+        // One that neither goes on nor yields is blocked, or it has ended.
+        let yields = matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
+        let first = if yields && self.ready(self.current).enabled { self.current + 1 } else { 0 };
+        let mut in_turn = (first..count).chain(0..first);
+        match in_turn.find(|slot| self.ready(*slot).enabled) {
+            Some(slot) => Some(by_choice(slot)),
+            None => self.turn_of_waiting(),
         }
         if self.threads[0].ended {
+    }
+
+    /// The same where none is enabled.
+    #[inline(never)]
+    fn turn_of_waiting(&self) -> Option<DefaultTurn> {
             // Workers that only wait for time to pass, or go round in a loop, do not keep a finished
             // test alive.
             return None;
@@ -491,6 +496,7 @@ impl World {
         }
         // In turn: the others wait for each other too, and one of them may count its rounds.
         let slot =
+        let count = self.threads.len();
             (1..=count).map(|offset| (self.current + offset) % count).find(|slot| self.is_gated(*slot))?;
         Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
     }
@@ -503,14 +509,29 @@ impl World {
     }
 
     /// Nothing can run any more.
+    /// It has more steps than it may have.
+    #[cold]
+    fn finish_endless(&mut self) {
+        // SAFETY: as in `ask`.
+        let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
+        let endless = if self.script.active {
+            self.too_long_for_script()
+        } else {
+            Outcome::Livelock { steps: self.max_steps }
+        };
+        self.outcome.get_or_insert(if fair { endless } else { Outcome::Abandoned });
+    }
+
     fn finish_quiescent(&mut self) {
         if self.outcome.is_some() {
             return;
         }
-        self.outcome = Some(if self.threads[0].ended {
+        if self.threads[0].ended {
             // CHESS 2.1: workers waiting for more work when the test is done are no deadlock.
-            Outcome::Passed
-        } else if self.script.active {
+            self.outcome = Some(Outcome::Passed);
+            return;
+        }
+        self.outcome = Some(if self.script.active {
             self.end_in_script()
         } else {
             Outcome::Deadlock(deadlock::analyse(self))
@@ -518,8 +539,19 @@ impl World {
     }
 
     /// Takes `choice`, or notes that it is not possible.
+    /// Where the thread of that number is, if this execution has it.
+    #[inline]
+    fn slot_of(&self, thread: ThreadId) -> Option<Slot> {
+        // Most programs start their threads in the same order every time.
+        let slot = usize::from(thread.0);
+        if self.threads.get(slot).is_some_and(|there| there.id == thread) {
+            return Some(slot);
+        }
+        self.threads.iter().position(|there| there.id == thread)
+    }
+
     fn follow(&mut self, step: StepIndex, choice: Choice) -> bool {
-        let slot = self.threads.iter().position(|thread| thread.id == choice.thread && !thread.ended);
+        let slot = self.slot_of(choice.thread).filter(|slot| !self.threads[*slot].ended);
         let possible = slot.is_some_and(|slot| {
             let ready = self.ready(slot);
             match choice.alt.budget() {
@@ -527,21 +559,13 @@ impl World {
                 None => ready.enabled,
             }
         });
-        if slot.is_some_and(|slot| self.is_gated(slot)) {
+        if self.gated > 0 && slot.is_some_and(|slot| self.is_gated(slot)) {
             // One more round of a loop that waits shows nothing new.
             self.outcome = Some(Outcome::Abandoned);
             return false;
         }
         let Some(slot) = slot.filter(|_| possible) else {
-            let found = match slot {
-                None => "that thread is not there".to_owned(),
-                Some(slot) => {
-                    let op = &self.threads[slot].op;
-                    format!("it is at {} ({}), which cannot run now", op.kind.name(), op.site)
-                }
-            };
-            let expected = expected_turn(&self.names.path(choice.thread), choice.alt);
-            self.outcome = Some(Outcome::Diverged(Divergence { step, expected, found }));
+            self.finish_diverged(step, choice, slot);
             return false;
         };
         self.current = slot;
@@ -550,6 +574,20 @@ impl World {
     }
 
     fn ask(&mut self, guide: *mut dyn Guide, step: StepIndex) -> Decision {
+    /// The thread of `choice`, which is in `slot` if it is there, cannot take it.
+    #[cold]
+    fn finish_diverged(&mut self, step: StepIndex, choice: Choice, slot: Option<Slot>) {
+        let found = match slot {
+            None => "that thread is not there".to_owned(),
+            Some(slot) => {
+                let op = &self.threads[slot].op;
+                format!("it is at {} ({}), which cannot run now", op.kind.name(), op.site)
+            }
+        };
+        let expected = expected_turn(&self.names.path(choice.thread), choice.alt);
+        self.outcome = Some(Outcome::Diverged(Divergence { step, expected, found }));
+    }
+
         self.collect_pending();
         let running = self.trace.events.last().map(|event| event.thread);
         // SAFETY: the guide outlives the execution it was given for, and nobody else uses it then.

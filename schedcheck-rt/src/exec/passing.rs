@@ -21,7 +21,7 @@ impl World {
 
     /// The same, where nothing has changed but the place in the plan.
     #[inline]
-    fn find_next_planned(&mut self) {
+    pub(super) fn find_next_planned(&mut self) {
         let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
         self.next_special = planned.min(self.unplanned_until);
     }
