@@ -18,7 +18,7 @@ use super::places::PlaceTable;
 use super::places::sites::SiteTable;
 use super::run::TestResult;
 use super::script::{Script, without_waking};
-use super::spin::Spin;
+use super::spin::{Spin, Used};
 use super::stacks::StackPool;
 use super::switch::{Backend, Exit};
 use super::thread_locals::{Kept, StdWords};
@@ -95,9 +95,10 @@ pub(crate) struct World {
     /// What the test body has returned: `None` within if it panicked.
     pub(super) returned: Option<Option<TestResult>>,
     pub(crate) stacks: StackPool,
-    /// Memories of ended threads, to be used again.
-    #[expect(clippy::vec_box, reason = "they are large and move between threads and this list")]
-    pub(crate) spare_spins: Vec<Box<Spin>>,
+    /// What each thread remembers of its own steps, by its slot. Those of slots that are not used are as new.
+    pub(crate) spins: Vec<Spin>,
+    /// Objects of a round that is being considered; kept for its memory.
+    pub(super) used: Vec<Used>,
     pub(crate) trace: Trace,
     pub(crate) notes: Vec<StepNote>,
     pub(crate) outcome: Option<Outcome>,
@@ -190,7 +191,8 @@ impl World {
             thread_objects: Vec::new(),
             returned: None,
             stacks: StackPool::default(),
-            spare_spins: Vec::new(),
+            spins: Vec::new(),
+            used: Vec::new(),
             trace: Trace::default(),
             notes: Vec::new(),
             outcome: None,
@@ -291,7 +293,12 @@ impl World {
         let (life, token) = self.objects_of(id);
         let op = Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) };
         let place = self.place_of_start(&op);
-        self.threads.push(Thread {
+        if self.spins.len() == slot {
+            self.spins.push(Spin::new());
+        }
+        self.threads.reserve(1);
+        // Written where it will be: it is large.
+        self.threads.spare_capacity_mut()[0].write(Thread {
             id,
             life,
             token,
@@ -317,9 +324,10 @@ impl World {
             std_words: Kept::default(),
             stack_base: 0,
             engine_top: 0,
-            spin: self.spare_spins.pop().unwrap_or_else(|| Box::new(Spin::new())),
             unheard_panic: false,
         });
+        // SAFETY: there is room for it, and it was just written.
+        unsafe { self.threads.set_len(slot + 1) };
         slot
     }
 
@@ -343,13 +351,19 @@ impl World {
         (life, token)
     }
 
+    #[inline]
     fn ready(&self, slot: Slot) -> Ready {
         let thread = &self.threads[slot];
         if thread.ended || self.sleeps_on(thread) || self.closely && self.is_kept_back(slot) {
             return Ready::when(false);
         }
-    #[inline]
         self.objects.ready(thread.id, &thread.op)
+    }
+
+    /// Whether the thread in `slot` waits behind a gate or for a twin.
+    #[inline(never)]
+    fn is_kept_back(&self, slot: Slot) -> bool {
+        self.gated > 0 && self.is_gated(slot) || self.twins && self.waits_for_twin(slot)
     }
 
     /// A thread that sleeps again and again after the test is done is left asleep: it would go on
@@ -358,12 +372,6 @@ impl World {
     fn sleeps_on(&self, thread: &Thread) -> bool {
         const SLEEPS: u32 = 2;
         thread.op.kind == Kind::Sleep && self.threads[0].ended && thread.sleeps_after_end >= SLEEPS
-    }
-
-    /// Whether the thread in `slot` waits behind a gate or for a twin.
-    #[inline(never)]
-    fn is_kept_back(&self, slot: Slot) -> bool {
-        self.gated > 0 && self.is_gated(slot) || self.twins && self.waits_for_twin(slot)
     }
 
     /// Whether the thread in `slot` could go on.
@@ -376,15 +384,8 @@ impl World {
         if self.places.is_some() {
             self.note_place(op);
         }
-        self.threads[self.current].op = *op;
         let me = self.current;
-        if !matches!(op.kind, Kind::Yield | Kind::Sleep)
-            && self.objects.ready(self.threads[me].id, op).enabled
-            && self.goes_on()
-        {
-            self.go_on();
-            return Turn::Mine;
-        }
+        self.threads[me].op = *op;
         if !self.decide() {
             self.over = true;
             return Turn::Stop;
@@ -478,12 +479,12 @@ impl World {
             Some(slot) => Some(by_choice(slot)),
             None => self.turn_of_waiting(),
         }
-        if self.threads[0].ended {
     }
 
     /// The same where none is enabled.
     #[inline(never)]
     fn turn_of_waiting(&self) -> Option<DefaultTurn> {
+        if self.threads[0].ended {
             // Workers that only wait for time to pass, or go round in a loop, do not keep a finished
             // test alive.
             return None;
@@ -495,8 +496,8 @@ impl World {
             return self.turn_in_script();
         }
         // In turn: the others wait for each other too, and one of them may count its rounds.
-        let slot =
         let count = self.threads.len();
+        let slot =
             (1..=count).map(|offset| (self.current + offset) % count).find(|slot| self.is_gated(*slot))?;
         Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
     }
@@ -508,7 +509,6 @@ impl World {
             .min_by_key(|slot| self.threads[*slot].op.deadline)
     }
 
-    /// Nothing can run any more.
     /// It has more steps than it may have.
     #[cold]
     fn finish_endless(&mut self) {
@@ -522,6 +522,7 @@ impl World {
         self.outcome.get_or_insert(if fair { endless } else { Outcome::Abandoned });
     }
 
+    /// Nothing can run any more.
     fn finish_quiescent(&mut self) {
         if self.outcome.is_some() {
             return;
@@ -538,7 +539,6 @@ impl World {
         });
     }
 
-    /// Takes `choice`, or notes that it is not possible.
     /// Where the thread of that number is, if this execution has it.
     #[inline]
     fn slot_of(&self, thread: ThreadId) -> Option<Slot> {
@@ -550,6 +550,7 @@ impl World {
         self.threads.iter().position(|there| there.id == thread)
     }
 
+    /// Takes `choice`, or notes that it is not possible.
     fn follow(&mut self, step: StepIndex, choice: Choice) -> bool {
         let slot = self.slot_of(choice.thread).filter(|slot| !self.threads[*slot].ended);
         let possible = slot.is_some_and(|slot| {
@@ -573,7 +574,6 @@ impl World {
         true
     }
 
-    fn ask(&mut self, guide: *mut dyn Guide, step: StepIndex) -> Decision {
     /// The thread of `choice`, which is in `slot` if it is there, cannot take it.
     #[cold]
     fn finish_diverged(&mut self, step: StepIndex, choice: Choice, slot: Option<Slot>) {
@@ -588,6 +588,7 @@ impl World {
         self.outcome = Some(Outcome::Diverged(Divergence { step, expected, found }));
     }
 
+    fn ask(&mut self, guide: *mut dyn Guide, step: StepIndex) -> Decision {
         self.collect_pending();
         let running = self.trace.events.last().map(|event| event.thread);
         // SAFETY: the guide outlives the execution it was given for, and nobody else uses it then.

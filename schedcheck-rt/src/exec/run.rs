@@ -257,16 +257,17 @@ impl Execution {
     }
 
     fn tear_down(&mut self) {
-        for mut thread in self.world.threads.drain(..) {
-            thread.spin.renew();
-            self.world.spare_spins.push(thread.spin);
+        let World { threads, spins, stacks, .. } = &mut *self.world;
+        for (thread, spin) in threads.iter_mut().zip(spins) {
+            spin.renew();
             // A thread that never started: what it captured goes with the heap, undropped, as the
             // frames of abandoned threads do.
-            std::mem::forget(thread.body);
-            if let Some(carrier) = thread.carrier {
-                self.world.stacks.put(usize::from(thread.id.0), carrier.reclaim());
+            std::mem::forget(thread.body.take());
+            if let Some(carrier) = thread.carrier.take() {
+                stacks.put(usize::from(thread.id.0), carrier.reclaim());
             }
         }
+        threads.clear();
         self.world.heap.reset();
         if let Some(image) = &self.world.image {
             image.restore();
