@@ -30,6 +30,9 @@ pub(crate) struct AddressTable {
     used: usize,
     /// Numbers of the second and later objects at one address in one execution.
     later_lives: FxHashMap<(u64, u32), ObjectId>,
+    /// The execution that used memory cells last, and the pages on which it did, as a set of hashes.
+    cells_of: u32,
+    pages: u64,
 }
 
 /// What was found at an address.
@@ -45,9 +48,16 @@ fn key_of(address: usize, kind: ObjectKind) -> u64 {
     address as u64 | u64::from(kind.code()) << 56
 }
 
+/// The page of an address, as one of 64.
+#[inline]
+fn page(address: usize) -> u64 {
+    1 << ((address >> 12).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
+}
+
 impl AddressTable {
     pub(crate) fn new() -> Self {
-        AddressTable { entries: vec![EMPTY; 256], used: 0, later_lives: FxHashMap::default() }
+        let entries = vec![EMPTY; 256];
+        AddressTable { entries, used: 0, later_lives: FxHashMap::default(), cells_of: 0, pages: 0 }
     }
 
     #[inline]
@@ -104,15 +114,26 @@ impl AddressTable {
     }
 
     /// The memory cell at `address`, which this execution has used already, has so many bytes.
-    pub(crate) fn set_size(&mut self, address: usize, size: usize) {
+    pub(crate) fn set_size(&mut self, address: usize, size: usize, generation: u32) {
         let at = self.position(key_of(address, ObjectKind::Memory));
         self.entries[at].size = size as u32;
+        if self.cells_of != generation {
+            (self.cells_of, self.pages) = (generation, 0);
+        }
+        self.pages |= page(address);
+    }
+
+    /// Whether this execution has used memory cells on the page of `address`, as far as the hashes tell.
+    fn has_cells_near(&self, address: usize, generation: u32) -> bool {
+        self.cells_of == generation && self.pages & page(address) != 0
     }
 
     /// The memory cells used in this execution that the byte at `address` belongs to: more than one if it was used in
     /// several sizes. They are aligned to their size.
     pub(crate) fn cells_over(&self, address: usize, generation: u32) -> impl Iterator<Item = ObjectId> {
-        [1, 2, 4, 8, 16].into_iter().filter_map(move |size| {
+        // They lie on its page, and few pages have any.
+        let sizes = if self.has_cells_near(address, generation) { &[1, 2, 4, 8, 16][..] } else { &[] };
+        sizes.iter().filter_map(move |&size| {
             let key = key_of(address & !(size - 1), ObjectKind::Memory);
             let entry = &self.entries[self.position(key)];
             let met = entry.key == key && entry.generation == generation && entry.size as usize == size;
@@ -216,7 +237,7 @@ mod tests {
         let mut table = AddressTable::new();
         for (number, address, size) in [(1, 0x1000, 8), (2, 0x1008, 1), (3, 0x100c, 4)] {
             table.find(address, ObjectKind::Memory, 1, || ObjectId(number));
-            table.set_size(address, size);
+            table.set_size(address, size, 1);
         }
         let cells = |address| table.cells_over(address, 1).collect::<Vec<_>>();
         assert_eq!((cells(0x1007), cells(0x1008)), (vec![ObjectId(1)], vec![ObjectId(2)]));

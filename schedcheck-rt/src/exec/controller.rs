@@ -18,7 +18,7 @@ use super::places::PlaceTable;
 use super::places::sites::SiteTable;
 use super::run::TestResult;
 use super::script::{Script, without_waking};
-use super::spin::Spin;
+use super::spin::{Spin, Used};
 use super::stacks::StackPool;
 use super::switch::{Backend, Exit};
 use super::thread_locals::{Kept, StdWords};
@@ -95,9 +95,10 @@ pub(crate) struct World {
     /// What the test body has returned: `None` within if it panicked.
     pub(super) returned: Option<Option<TestResult>>,
     pub(crate) stacks: StackPool,
-    /// Memories of ended threads, to be used again.
-    #[expect(clippy::vec_box, reason = "they are large and move between threads and this list")]
-    pub(crate) spare_spins: Vec<Box<Spin>>,
+    /// What each thread remembers of its own steps, by its slot. Those of slots that are not used are as new.
+    pub(crate) spins: Vec<Spin>,
+    /// Objects of a round that is being considered; kept for its memory.
+    pub(super) used: Vec<Used>,
     pub(crate) trace: Trace,
     pub(crate) notes: Vec<StepNote>,
     pub(crate) outcome: Option<Outcome>,
@@ -190,7 +191,8 @@ impl World {
             thread_objects: Vec::new(),
             returned: None,
             stacks: StackPool::default(),
-            spare_spins: Vec::new(),
+            spins: Vec::new(),
+            used: Vec::new(),
             trace: Trace::default(),
             notes: Vec::new(),
             outcome: None,
@@ -292,7 +294,12 @@ impl World {
         let (life, token) = self.objects_of(id);
         let op = Op { arg: NO_STEP, ..Op::new(Kind::Begin, ObjectId::NONE, site) };
         let place = self.place_of_start(&op);
-        self.threads.push(Thread {
+        if self.spins.len() == slot {
+            self.spins.push(Spin::new());
+        }
+        self.threads.reserve(1);
+        // Written where it will be: it is large.
+        self.threads.spare_capacity_mut()[0].write(Thread {
             id,
             life,
             token,
@@ -318,9 +325,10 @@ impl World {
             std_words: Kept::default(),
             stack_base: 0,
             engine_top: 0,
-            spin: self.spare_spins.pop().unwrap_or_else(|| Box::new(Spin::new())),
             unheard_panic: false,
         });
+        // SAFETY: there is room for it, and it was just written.
+        unsafe { self.threads.set_len(slot + 1) };
         slot
     }
 
@@ -344,15 +352,19 @@ impl World {
         (life, token)
     }
 
+    #[inline]
     fn ready(&self, slot: Slot) -> Ready {
         let thread = &self.threads[slot];
-        if thread.ended || (self.gated > 0 && self.is_gated(slot)) || self.sleeps_on(thread) {
-            return Ready::when(false);
-        }
-        if self.twins && self.waits_for_twin(slot) {
+        if thread.ended || self.sleeps_on(thread) || self.closely && self.is_kept_back(slot) {
             return Ready::when(false);
         }
         self.objects.ready(thread.id, &thread.op)
+    }
+
+    /// Whether the thread in `slot` waits behind a gate or for a twin.
+    #[inline(never)]
+    fn is_kept_back(&self, slot: Slot) -> bool {
+        self.gated > 0 && self.is_gated(slot) || self.twins && self.waits_for_twin(slot)
     }
 
     /// A thread that sleeps again and again after the test is done is left asleep: it would go on
@@ -373,15 +385,8 @@ impl World {
         if self.places.is_some() {
             self.note_place(op);
         }
-        self.threads[self.current].op = *op;
         let me = self.current;
-        if !matches!(op.kind, Kind::Yield | Kind::Sleep)
-            && self.objects.ready(self.threads[me].id, op).enabled
-            && self.goes_on()
-        {
-            self.go_on();
-            return Turn::Mine;
-        }
+        self.threads[me].op = *op;
         if !self.decide() {
             self.over = true;
             return Turn::Stop;
@@ -409,14 +414,7 @@ impl World {
 
     fn choose(&mut self, step: StepIndex) -> bool {
         if step >= self.limit && self.is_endless(step) {
-            // SAFETY: as in `ask`.
-            let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
-            let endless = if self.script.active {
-                self.too_long_for_script()
-            } else {
-                Outcome::Livelock { steps: self.max_steps }
-            };
-            self.outcome.get_or_insert(if fair { endless } else { Outcome::Abandoned });
+            self.finish_endless();
             return false;
         }
         // A thread that yields asks for others to go first: switching away is no preemption.
@@ -427,7 +425,7 @@ impl World {
         let planned = self.deltas.get(self.next_delta).filter(|delta| delta.step == step).copied();
         if planned.is_some() {
             self.next_delta += 1;
-            self.find_next_special();
+            self.find_next_planned();
         }
         // The guide first: it is to see every step, and what it takes goes before the plan.
         if step >= self.prefix
@@ -475,11 +473,19 @@ impl World {
             return Some(by_choice(slot));
         }
         let count = self.threads.len();
-        let first = if self.ready(self.current).enabled { self.current + 1 } else { 0 };
-        let mut in_turn = (0..count).map(|offset| (first + offset) % count);
-        if let Some(slot) = in_turn.find(|slot| self.ready(*slot).enabled) {
-            return Some(by_choice(slot));
+        // One that neither goes on nor yields is blocked, or it has ended.
+        let yields = matches!(self.threads[self.current].op.kind, Kind::Yield | Kind::Sleep);
+        let first = if yields && self.ready(self.current).enabled { self.current + 1 } else { 0 };
+        let mut in_turn = (first..count).chain(0..first);
+        match in_turn.find(|slot| self.ready(*slot).enabled) {
+            Some(slot) => Some(by_choice(slot)),
+            None => self.turn_of_waiting(),
         }
+    }
+
+    /// The same where none is enabled.
+    #[inline(never)]
+    fn turn_of_waiting(&self) -> Option<DefaultTurn> {
         if self.threads[0].ended {
             // Workers that only wait for time to pass, or go round in a loop, do not keep a finished
             // test alive.
@@ -492,6 +498,7 @@ impl World {
             return self.turn_in_script();
         }
         // In turn: the others wait for each other too, and one of them may count its rounds.
+        let count = self.threads.len();
         let slot =
             (1..=count).map(|offset| (self.current + offset) % count).find(|slot| self.is_gated(*slot))?;
         Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
@@ -504,24 +511,50 @@ impl World {
             .min_by_key(|slot| self.threads[*slot].op.deadline)
     }
 
+    /// It has more steps than it may have.
+    #[cold]
+    fn finish_endless(&mut self) {
+        // SAFETY: as in `ask`.
+        let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
+        let endless = if self.script.active {
+            self.too_long_for_script()
+        } else {
+            Outcome::Livelock { steps: self.max_steps }
+        };
+        self.outcome.get_or_insert(if fair { endless } else { Outcome::Abandoned });
+    }
+
     /// Nothing can run any more.
     fn finish_quiescent(&mut self) {
         if self.outcome.is_some() {
             return;
         }
-        self.outcome = Some(if self.threads[0].ended {
+        if self.threads[0].ended {
             // CHESS 2.1: workers waiting for more work when the test is done are no deadlock.
-            Outcome::Passed
-        } else if self.script.active {
+            self.outcome = Some(Outcome::Passed);
+            return;
+        }
+        self.outcome = Some(if self.script.active {
             self.end_in_script()
         } else {
             Outcome::Deadlock(deadlock::analyse(self))
         });
     }
 
+    /// Where the thread of that number is, if this execution has it.
+    #[inline]
+    fn slot_of(&self, thread: ThreadId) -> Option<Slot> {
+        // Most programs start their threads in the same order every time.
+        let slot = usize::from(thread.0);
+        if self.threads.get(slot).is_some_and(|there| there.id == thread) {
+            return Some(slot);
+        }
+        self.threads.iter().position(|there| there.id == thread)
+    }
+
     /// Takes `choice`, or notes that it is not possible.
     fn follow(&mut self, step: StepIndex, choice: Choice) -> bool {
-        let slot = self.threads.iter().position(|thread| thread.id == choice.thread && !thread.ended);
+        let slot = self.slot_of(choice.thread).filter(|slot| !self.threads[*slot].ended);
         let possible = slot.is_some_and(|slot| {
             let ready = self.ready(slot);
             match choice.alt.budget() {
@@ -529,26 +562,32 @@ impl World {
                 None => ready.enabled,
             }
         });
-        if slot.is_some_and(|slot| self.is_gated(slot)) {
+        if self.gated > 0 && slot.is_some_and(|slot| self.is_gated(slot)) {
             // One more round of a loop that waits shows nothing new.
             self.outcome = Some(Outcome::Abandoned);
             return false;
         }
         let Some(slot) = slot.filter(|_| possible) else {
-            let found = match slot {
-                None => "that thread is not there".to_owned(),
-                Some(slot) => {
-                    let op = &self.threads[slot].op;
-                    format!("it is at {} ({}), which cannot run now", op.kind.name(), op.site)
-                }
-            };
-            let expected = expected_turn(&self.names.path(choice.thread), choice.alt);
-            self.outcome = Some(Outcome::Diverged(Divergence { step, expected, found }));
+            self.finish_diverged(step, choice, slot);
             return false;
         };
         self.current = slot;
         self.alt = choice.alt;
         true
+    }
+
+    /// The thread of `choice`, which is in `slot` if it is there, cannot take it.
+    #[cold]
+    fn finish_diverged(&mut self, step: StepIndex, choice: Choice, slot: Option<Slot>) {
+        let found = match slot {
+            None => "that thread is not there".to_owned(),
+            Some(slot) => {
+                let op = &self.threads[slot].op;
+                format!("it is at {} ({}), which cannot run now", op.kind.name(), op.site)
+            }
+        };
+        let expected = expected_turn(&self.names.path(choice.thread), choice.alt);
+        self.outcome = Some(Outcome::Diverged(Divergence { step, expected, found }));
     }
 
     fn ask(&mut self, guide: *mut dyn Guide, step: StepIndex) -> Decision {
@@ -620,7 +659,7 @@ impl World {
     #[inline(never)]
     pub(crate) fn memory_at(&mut self, (address, size): (usize, usize)) -> ObjectId {
         let object = self.object_at(address, ObjectKind::Memory);
-        self.addresses.set_size(address, size);
+        self.addresses.set_size(address, size, self.generation);
         object
     }
 

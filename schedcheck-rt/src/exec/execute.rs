@@ -35,10 +35,11 @@ impl World {
     #[inline(always)]
     pub(super) fn execute_as<const CLOSELY: bool>(&mut self, op: &Op, chosen: Chosen) -> u32 {
         let step = self.trace.events.len() as StepIndex;
-        let thread = &self.threads[self.current];
+        let me = self.current;
+        let thread = &self.threads[me];
         let (id, place) = (thread.id, thread.place);
         if CLOSELY && self.backend == Backend::OsThreads {
-            super::schedcheck_step(step, self.current as u32);
+            super::schedcheck_step(step, me as u32);
         }
         // Who may run again in a scenario goes through its gate with what it does then.
         let opened = if CLOSELY && op.kind != Kind::Resume { self.pass_gate() } else { NO_STEP };
@@ -51,13 +52,25 @@ impl World {
         if CLOSELY && self.twins {
             applied = self.note_first(op.kind, step, applied);
         }
-        if self.is_directed(self.current) {
+        if self.is_directed(me) {
             applied.costly_alts = without_waking(applied.costly_alts);
         }
         if self.races.is_some() {
             self.order_step(moment, op, &applied);
         }
         let known = spin::is_known(op.kind, chosen.alt, &applied.accesses);
+        let after = if known && op.object != ObjectId::NONE { self.objects.summary(op.object) } else { 0 };
+        let thread = &mut self.threads[me];
+        // Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
+        // and up to that of the step that enabled it, so equivalent schedules read the same times.
+        if let Some(enabler) = self.notes.get(applied.enabler as usize) {
+            thread.time = thread.time.max(enabler.time);
+        }
+        if chosen.alt == Alt::TIMEOUT {
+            thread.time = thread.time.max(op.deadline);
+        }
+        let time = thread.time;
+        self.spins[me].remember(op.kind, op.site, step, known);
         self.trace.events.push(Event {
             thread: id,
             alt: chosen.alt,
@@ -73,21 +86,9 @@ impl World {
             full_mode: applied.full_mode,
             site: place,
         });
-        let after = if known && op.object != ObjectId::NONE { self.objects.summary(op.object) } else { 0 };
-        let thread = &mut self.threads[self.current];
-        // Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
-        // and up to that of the step that enabled it, so equivalent schedules read the same times.
-        if let Some(enabler) = self.notes.get(applied.enabler as usize) {
-            thread.time = thread.time.max(enabler.time);
-        }
-        if chosen.alt == Alt::TIMEOUT {
-            thread.time = thread.time.max(op.deadline);
-        }
-        thread.spin.remember(op.kind, op.site, step, known);
-        let note = StepNote { kind: op.kind, object: op.object, site: op.site, time: thread.time, after };
-        self.notes.push(note);
+        self.notes.push(StepNote { kind: op.kind, object: op.object, site: op.site, time, after });
         if op.kind == Kind::Sleep && self.threads[0].ended {
-            self.threads[self.current].sleeps_after_end += 1;
+            self.threads[me].sleeps_after_end += 1;
         }
         // Whether a CAS changes something will be known when it was done.
         if CLOSELY && !matches!(op.kind, Kind::CompareExchange | Kind::CompareExchangeWeak) {

@@ -288,7 +288,8 @@ pub(crate) fn allocate(size: usize, align: usize, caller: usize) -> Option<*mut 
     if !active.in_user() || !is_binary_text(caller) {
         return None;
     }
-    active.in_engine(move |world| {
+    active.leave_user(move |active| {
+        let world = active.world();
         let thread = usize::from(world.threads[world.running].id.0);
         let block = world.heap.allocate(thread, size, align);
         if let (Some(block), Some(races)) = (&block, &mut world.races)

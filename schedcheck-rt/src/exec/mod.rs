@@ -140,7 +140,7 @@ impl Active {
                     active.end_if_over();
                     answer
                 }
-                None => active.perform_now(op),
+                None => active.perform_in_turn(op),
             }
         })
     }
@@ -154,15 +154,37 @@ impl Active {
     #[inline(always)]
     fn look_out_for_loop(self, place: Place) {
         let world = self.world();
-        if world.threads[world.current].spin.may_repeat(place, world.trail()) {
+        if world.spins[world.current].may_repeat(place, world.trail()) {
             // SAFETY: user code called the engine, so we work on that stack.
             let frame = unsafe { own_stack::caller(world.engine_top) };
-            world.consider_loop(place.kind, place.object, place.site, &frame);
+            world.consider_loop(place, &frame);
         }
     }
 
+    /// The same where the engine works already.
     #[inline(never)]
     fn perform_now(self, op: &Op) -> u32 {
+        match self.world().perform_in_passing(op) {
+            Some(answer) => {
+                self.end_if_over();
+                answer
+            }
+            None => self.perform_in_turn(op),
+        }
+    }
+
+    /// The same of an operation with which the thread does not simply go on.
+    #[inline(never)]
+    fn perform_in_turn(self, op: &Op) -> u32 {
+        self.await_turn(op);
+        let answer = self.world().execute();
+        self.end_if_over();
+        answer
+    }
+
+    /// Announces such an operation and waits for its turn. Does not return if the execution is over before.
+    #[inline(always)]
+    fn await_turn(self, op: &Op) {
         debug_assert!(!self.in_user(), "steps are the engine's work");
         if self.world().script.counts_steps() && self.world().stops_before(op) {
             self.stop_here(op.site);
@@ -174,9 +196,6 @@ impl Active {
                 self.take_up(op);
             }
         }
-        let answer = self.world().execute();
-        self.end_if_over();
-        answer
     }
 
     /// Does not return if the step just executed was the last one.
@@ -250,15 +269,20 @@ impl Active {
         let object = world.known_memory(memory.0).unwrap_or_else(|| world.memory_at(memory));
         let place = Place { kind, object, site };
         self.look_out_for_loop(place);
-        let mut alt = Alt::DEFAULT;
         if world.goes_on() {
             world.execute_in_passing(place);
         } else {
-            self.perform_now(&Op::new(kind, object, site));
-            alt = self.world().alternative();
+            self.await_turn(&Op::new(kind, object, site));
+            if self.world().is_ordinary() {
+                self.world().execute_on_memory(place);
+            } else {
+                self.world().execute();
+                self.end_if_over();
+            }
         }
-        self.world().touched = memory;
-        alt
+        let world = self.world();
+        world.touched = memory;
+        world.alternative()
     }
 
     /// Notes what it did, which is known where this is called.
@@ -301,9 +325,9 @@ impl Active {
     pub(crate) fn read_clock(&self) -> u64 {
         const READING: u64 = 1_000;
         let world = self.world();
+        world.spins[world.running].written.moves_on();
         let thread = &mut world.threads[world.running];
         thread.time += READING;
-        thread.spin.written.moves_on();
         thread.time
     }
 

@@ -2,12 +2,13 @@
 //!
 //! Most steps continue the running thread, because default behaviour or the plan says so. Those do
 //! not go through [`World::decide`], and operations on memory, which never block, not even through
-//! the model.
+//! the model; neither do those when they had to wait for their turn.
 
 use super::controller::{StepNote, World};
 use super::execute::Chosen;
 use super::spin::Place;
 use super::switch::Backend;
+use super::threads::Thread;
 use crate::model::{Kind, Op, Site};
 use crate::search::step::{Access, Alt, BudgetKind, BudgetKinds, Choice, Delta, Event, Mode, StepIndex};
 
@@ -21,7 +22,7 @@ impl World {
 
     /// The same, where nothing has changed but the place in the plan.
     #[inline]
-    fn find_next_planned(&mut self) {
+    pub(super) fn find_next_planned(&mut self) {
         let planned = self.deltas.get(self.next_delta).map_or(StepIndex::MAX, |delta| delta.step);
         self.next_special = planned.min(self.unplanned_until);
     }
@@ -99,7 +100,7 @@ impl World {
         let place = Place { kind, object, site };
         let has_room = self.trace.events.len() < self.trace.events.capacity()
             && self.notes.len() < self.notes.capacity();
-        if !has_room || self.threads[self.current].spin.may_repeat(place, self.trail()) || !self.goes_on() {
+        if !has_room || self.spins[self.current].may_repeat(place, self.trail()) || !self.goes_on() {
             return false;
         }
         self.execute_in_passing(place);
@@ -116,26 +117,51 @@ impl World {
     ///
     /// [`goes_on`]: World::goes_on
     #[inline(always)]
-    pub(crate) fn execute_in_passing(&mut self, Place { kind, object, site }: Place) {
+    pub(crate) fn execute_in_passing(&mut self, place: Place) {
         self.go_on();
+        self.execute_memory(place, Chosen { alt: Alt::DEFAULT, previous_enabled: true, forced: false }, 0);
+    }
+
+    /// Whether the operation whose turn has come is executed in its usual way, and nobody watches.
+    #[inline]
+    pub(crate) fn is_ordinary(&self) -> bool {
+        !self.closely && self.alt == Alt::DEFAULT
+    }
+
+    /// Executes an operation on memory that was announced and [`is_ordinary`].
+    ///
+    /// [`is_ordinary`]: World::is_ordinary
+    #[inline]
+    pub(crate) fn execute_on_memory(&mut self, place: Place) {
+        let chosen =
+            Chosen { alt: Alt::DEFAULT, previous_enabled: self.previous_enabled, forced: self.forced };
+        let before = self.objects.summary(place.object);
+        self.execute_memory(place, chosen, before);
+    }
+
+    /// What [`World::execute_as`] does, as far as it matters to an operation on memory: it is known what the model would say.
+    #[inline(always)]
+    fn execute_memory(&mut self, Place { kind, object, site }: Place, chosen: Chosen, before: u64) {
         let step = self.trace.events.len() as StepIndex;
-        let thread = &mut self.threads[self.current];
+        let Thread { id, time, .. } = self.threads[self.current];
         let (mode, costly_alts) = match kind {
             Kind::Load => (Mode::Read, BudgetKinds::NONE),
             Kind::CountUp | Kind::CountDown => (Mode::Mark, BudgetKinds::NONE),
             Kind::CompareExchangeWeak => (Mode::Write, BudgetKinds::NONE.with(BudgetKind::WeakFailure)),
             _ => (Mode::Write, BudgetKinds::NONE),
         };
+        // What counts do to their object does not show in its state.
+        self.spins[self.current].remember(kind, site, step, mode != Mode::Mark);
         self.trace.events.push(Event {
             costly_alts,
-            previous_enabled: true,
+            previous_enabled: chosen.previous_enabled,
+            forced: chosen.forced,
             accesses: [Access::new(object, mode), Access::NONE],
+            before,
             full_mode: mode,
-            ..Event::of(thread.id)
+            ..Event::of(id)
         });
-        // What counts do to their object does not show in its state.
-        thread.spin.remember(kind, site, step, mode != Mode::Mark);
-        self.notes.push(StepNote { kind, object, site, time: thread.time, after: 0 });
+        self.notes.push(StepNote { kind, object, site, time, after: 0 });
         if self.races.is_some() {
             self.begin_racing_step(step);
         }

@@ -234,11 +234,12 @@ impl Execution {
             self.world.outcome = Some(Outcome::DataRace(race));
         }
         let returned = self.world.returned.take();
-        let judged = judge(&self.world, self.test, returned);
-        let judged = judged.or_else(|| self.leaks.then(|| leaked(&self.world)).flatten());
-        self.world.outcome.get_or_insert(Outcome::Passed);
-        if let (Some(Outcome::Passed), Some(worse)) = (&self.world.outcome, judged) {
-            self.world.outcome = Some(worse);
+        if matches!(self.world.outcome, None | Some(Outcome::Passed)) {
+            if let Some(worse) = judge(&self.world, self.test, returned) {
+                self.world.outcome = Some(worse);
+            } else if self.leaks {
+                self.world.outcome = leaked(&self.world);
+            }
         }
     }
 
@@ -256,16 +257,17 @@ impl Execution {
     }
 
     fn tear_down(&mut self) {
-        for mut thread in self.world.threads.drain(..) {
-            thread.spin.renew();
-            self.world.spare_spins.push(thread.spin);
+        let World { threads, spins, stacks, .. } = &mut *self.world;
+        for (thread, spin) in threads.iter_mut().zip(spins) {
+            spin.renew();
             // A thread that never started: what it captured goes with the heap, undropped, as the
             // frames of abandoned threads do.
-            std::mem::forget(thread.body);
-            if let Some(carrier) = thread.carrier {
-                self.world.stacks.put(usize::from(thread.id.0), carrier.reclaim());
+            std::mem::forget(thread.body.take());
+            if let Some(carrier) = thread.carrier.take() {
+                stacks.put(usize::from(thread.id.0), carrier.reclaim());
             }
         }
+        threads.clear();
         self.world.heap.reset();
         if let Some(image) = &self.world.image {
             image.restore();
@@ -316,7 +318,8 @@ fn pass_turns(active: Active, root: &Kept) {
         world.in_user = false;
         world.threads[slot].std_words = world.std_words.read();
         if resumed == Resumed::Suspended {
-            world.threads[slot].carrier = Some(carrier);
+            // Nothing is there to be dropped.
+            std::mem::forget(world.threads[slot].carrier.replace(carrier));
             if world.over {
                 return;
             }

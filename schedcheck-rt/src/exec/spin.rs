@@ -34,7 +34,6 @@ use super::controller::{StepNote, World};
 use super::written::Written;
 use crate::model::{Kind, Op, Site};
 use crate::search::step::{Access, Alt, Event, Mode, NO_STEP, ObjectId, StepIndex};
-use smallvec::SmallVec;
 
 /// Rounds of a counting loop that are explored without a change from outside.
 const ROUNDS: u32 = 4;
@@ -320,7 +319,7 @@ pub(crate) fn is_known(kind: Kind, alt: Alt, accesses: &[Access; 2]) -> bool {
 }
 
 /// An object that a round used.
-struct Used {
+pub(crate) struct Used {
     object: ObjectId,
     /// Its state before the round's first access, and after its last one.
     found: u64,
@@ -348,12 +347,19 @@ impl World {
     /// first, and a change by others since that last access opens the gate, be it before or after
     /// the thread comes here. Accesses to one object have one order in all equivalent schedules.
     #[cold]
-    pub(crate) fn consider_loop(&mut self, kind: Kind, object: ObjectId, site: Site, frame: &Frame) {
-        let place = Place { kind, object, site };
-        let spin = &self.threads[self.running].spin;
+    pub(crate) fn consider_loop(&mut self, place: Place, frame: &Frame) {
+        let mut used = std::mem::take(&mut self.used);
+        used.clear();
+        self.consider_round(place, frame, &mut used);
+        self.used = used;
+    }
+
+    /// The same; `used` is empty at first.
+    #[inline(always)]
+    fn consider_round(&mut self, place: Place, frame: &Frame, used: &mut Vec<Used>) {
+        let spin = &self.spins[self.running];
         let trail = self.trail();
         let Some(round) = spin.round(place, trail) else { return };
-        let mut used: SmallVec<[Used; 8]> = SmallVec::new();
         let mut yields = false;
         let mut same_loop = false;
         for step in round {
@@ -376,29 +382,28 @@ impl World {
             return;
         }
         if used.iter().any(|used| used.left != used.found) {
-            self.threads[self.running].spin.forget_state();
+            self.spins[self.running].forget_state();
             return;
         }
-        let changes = used.iter().filter_map(|used| self.first_change(used.object, used.last));
-        let opened = changes.min().unwrap_or(NO_STEP);
-        let base = self.threads[self.running].stack_base;
-        let spin = &mut self.threads[self.running].spin;
+        let thread = &self.threads[self.running];
+        let (number, base) = (usize::from(thread.id.0), thread.stack_base);
+        let spin = &mut self.spins[self.running];
         if !same_loop {
             spin.forget_state();
         }
         spin.rounds += 1;
-        let number = usize::from(self.threads[self.running].id.0);
         self.once_more |= self.stacks.compares(number, frame.stack, base);
         let cells =
             Cells { addresses: &self.addresses, events: &self.trace.events, generation: self.generation };
-        let spin = &mut self.threads[self.running].spin;
         let exact = spin.is_as_before(place, frame, base, &cells);
         let enough = if yields { ROUNDS } else { ROUNDS_WITHOUT_HINT };
         if exact || spin.rounds > enough && spin.comparisons >= COMPARISONS {
             // What it writes is seen only where races are looked for.
             self.spin_bound_reached |= !exact || self.races.is_none();
-            let objects = used.into_iter().map(|used| used.object).collect();
-            spin.gate = Gate { closed: true, objects, opened };
+            let objects = used.iter().map(|used| used.object).collect();
+            let changes = used.iter().filter_map(|used| self.first_change(used.object, used.last));
+            let opened = changes.min().unwrap_or(NO_STEP);
+            self.spins[self.running].gate = Gate { closed: true, objects, opened };
             self.gated += 1;
             self.find_next_special();
         }
@@ -432,8 +437,8 @@ impl World {
         if self.gated == 0 || object == ObjectId::NONE {
             return;
         }
-        for thread in &mut self.threads {
-            let gate = &mut thread.spin.gate;
+        for spin in &mut self.spins {
+            let gate = &mut spin.gate;
             if gate.closed && gate.opened == NO_STEP && gate.objects.contains(&object) {
                 gate.opened = step;
             }
@@ -443,14 +448,14 @@ impl World {
     /// Whether the thread in `slot` waits behind a gate that nobody has opened.
     #[inline]
     pub(crate) fn is_gated(&self, slot: usize) -> bool {
-        let gate = &self.threads[slot].spin.gate;
+        let gate = &self.spins[slot].gate;
         gate.closed && gate.opened == NO_STEP
     }
 
     /// The thread whose turn it is goes through its gate, if it has one; the step that opened it.
     #[inline]
     pub(crate) fn pass_gate(&mut self) -> StepIndex {
-        let spin = &mut self.threads[self.current].spin;
+        let spin = &mut self.spins[self.current];
         if !spin.gate.closed {
             return NO_STEP;
         }

@@ -88,7 +88,7 @@ impl Active {
         let world = self.world();
         let thread = &mut world.threads[world.current];
         thread.draws += 1;
-        thread.spin.written.moves_on();
+        world.spins[world.current].written.moves_on();
         let path = world.names.positions(thread.id);
         path.fold(mixed(0, thread.draws), |seed, position| mixed(seed, position.into()))
     }

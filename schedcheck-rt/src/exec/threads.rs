@@ -1,7 +1,6 @@
 //! The threads of one execution, in order of creation.
 
 use super::run::TestResult;
-use super::spin::Spin;
 use super::switch::{Carried, Exit};
 use super::thread_locals::Kept;
 use super::twins::Twin;
@@ -69,8 +68,6 @@ pub(crate) struct Thread {
     pub(crate) stack_base: usize,
     /// Where the engine's stack for it begins.
     pub(crate) engine_top: usize,
-    /// Whether it goes round in a loop.
-    pub(crate) spin: Box<Spin>,
     /// It panicked and nobody has been told yet.
     pub(crate) unheard_panic: bool,
 }

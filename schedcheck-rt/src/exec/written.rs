@@ -41,14 +41,15 @@ pub(crate) struct Written {
 impl Written {
     /// The state of the thread is taken.
     pub(super) fn begin(&mut self) {
-        *self = Written { watching: true, words: std::mem::take(&mut self.words), differs: false };
-        self.words.clear();
+        self.end();
+        self.watching = true;
     }
 
     /// It is not needed any more.
     pub(super) fn end(&mut self) {
-        self.begin();
         self.watching = false;
+        self.words.clear();
+        self.differs = false;
     }
 
     /// The thread does what comes out differently each time.
@@ -138,14 +139,14 @@ impl World {
     /// The running thread is about to write to memory.
     #[inline]
     pub(super) fn will_write(&mut self, address: usize, size: usize) {
-        for (slot, thread) in self.threads.iter_mut().enumerate() {
-            let written = &mut thread.spin.written;
+        for (slot, spin) in self.spins.iter_mut().enumerate() {
+            let written = &mut spin.written;
             if slot != self.running && written.is_needed() {
                 // SAFETY: what is kept stays mapped for as long as the execution.
                 unsafe { written.will_be_overwritten(address, size) };
             }
         }
-        let written = &mut self.threads[self.running].spin.written;
+        let written = &mut self.spins[self.running].written;
         let Some(races) = &self.races else { return };
         if !written.is_needed() || races.is_own_stack(address) {
             return;

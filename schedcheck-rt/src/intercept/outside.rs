@@ -18,8 +18,8 @@ type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -
 struct Real {
     name: &'static CStr,
     kind: Kind,
-    /// Where it is, once it was looked up.
-    address: AtomicUsize,
+    /// Where it is, once it was looked up. Elsewhere, since all that can change is put back after each execution.
+    address: &'static AtomicUsize,
 }
 
 impl Real {
@@ -95,10 +95,12 @@ macro_rules! outside {
         #[derive(Clone, Copy)]
         enum Position { $( $( $name, )* )* }
 
+        static ADDRESSES: [AtomicUsize; FUNCTIONS.len()] = [const { AtomicUsize::new(0) }; FUNCTIONS.len()];
+
         static REAL: [Real; FUNCTIONS.len()] = [ $( $( Real {
             name: c_name(concat!(stringify!($name), "\0")),
             kind: Kind::$kind,
-            address: AtomicUsize::new(0),
+            address: &ADDRESSES[Position::$name as usize],
         }, )* )* ];
 
         /// So that the linker keeps them.

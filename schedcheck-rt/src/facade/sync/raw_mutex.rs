@@ -28,6 +28,7 @@ impl RawMutex {
         active.object(&self.tag, || ObjectKind::Mutex)
     }
 
+    #[inline]
     fn perform(&self, active: Active, kind: Kind, site: Site) -> u32 {
         active.perform(Op::new(kind, self.object(active), site))
     }
