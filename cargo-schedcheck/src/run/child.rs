@@ -152,9 +152,9 @@ pub fn prepare(command: &mut Command, binary: &TestBinary, request: &Utf8Path) {
 fn end(child: &mut Child, lines: &Receiver<Line>) -> Result<()> {
     #[cfg(unix)]
     {
-        let process = rustix::process::Pid::from_child(child);
+        let process = nix::unistd::Pid::from_raw(child.id().cast_signed());
         // It may have ended by itself.
-        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        let _ = nix::sys::signal::kill(process, nix::sys::signal::Signal::SIGTERM);
     }
     let patience = Instant::now() + LAST_WORDS;
     while Instant::now() < patience && child.try_wait()?.is_none() {

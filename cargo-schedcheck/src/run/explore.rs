@@ -228,7 +228,7 @@ fn posthumous(remains: Remains, recorded: &[u8], last: &Progress) -> Verdict {
 
 /// Whether a process was ended by a signal that it cannot send itself by accident.
 fn is_killed(status: &std::process::ExitStatus) -> bool {
-    std::os::unix::process::ExitStatusExt::signal(status) == Some(rustix::process::Signal::KILL.as_raw())
+    std::os::unix::process::ExitStatusExt::signal(status) == Some(nix::sys::signal::Signal::SIGKILL as i32)
 }
 
 /// Why there is no verdict of the child's own.
