@@ -11,7 +11,8 @@ use super::controller::World;
 use super::spin::Frame;
 use std::mem::{ManuallyDrop, MaybeUninit};
 
-/// Work to be done there, and what comes of it.
+/// Work to be done there, and what comes of it: nothing at first, since it lies on the thread's stack, and what was left there
+/// depends on what the engine was asked before.
 struct Errand<F, R> {
     work: ManuallyDrop<F>,
     result: MaybeUninit<R>,
@@ -24,7 +25,7 @@ struct Errand<F, R> {
 /// be working there.
 #[inline(always)]
 pub(super) unsafe fn call<F: FnOnce() -> R, R>(top: usize, work: F) -> R {
-    let mut errand = Errand { work: ManuallyDrop::new(work), result: MaybeUninit::uninit() };
+    let mut errand = Errand { work: ManuallyDrop::new(work), result: MaybeUninit::zeroed() };
     // SAFETY: `run` gets the errand it expects, once; the rest is the caller's promise.
     unsafe {
         call_on((&raw mut errand).cast(), run::<F, R>, top);
