@@ -140,6 +140,8 @@ pub(crate) struct World {
     pub(crate) end_of_thread: Option<fn(super::Active)>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
+    /// The thread that last got through its gate because nothing else could happen.
+    last_through_gate: Option<ThreadId>,
     /// It is to be made again: a stack was compared deeper than it was clean, or accesses were not noted.
     pub(crate) once_more: bool,
     /// A loop was gated although its state does not repeat.
@@ -219,6 +221,7 @@ impl World {
             thread_values: None,
             end_of_thread: None,
             gated: 0,
+            last_through_gate: None,
             once_more: false,
             spin_bound_reached: false,
             had_twins: false,
@@ -259,6 +262,7 @@ impl World {
         self.deltas.extend_from_slice(deltas);
         self.next_delta = 0;
         self.gated = 0;
+        self.last_through_gate = None;
         self.twins = false;
         self.script.begin();
         self.once_more = false;
@@ -457,6 +461,9 @@ impl World {
         self.current = turn.slot;
         self.alt = turn.alt;
         self.forced = turn.forced;
+        if turn.forced && self.is_gated(turn.slot) {
+            self.last_through_gate = Some(self.threads[turn.slot].id);
+        }
         true
     }
 
@@ -497,11 +504,17 @@ impl World {
         if self.script.active {
             return self.turn_in_script();
         }
-        // In turn: the others wait for each other too, and one of them may count its rounds.
-        let count = self.threads.len();
-        let slot =
-            (1..=count).map(|offset| (self.current + offset) % count).find(|slot| self.is_gated(*slot))?;
+        let slot = self.next_through_gate(|_| true)?;
         Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
+    }
+
+    /// The gated thread, of those that may go, that gets through when nothing else can happen. They wait for each other, and one of them may count
+    /// its rounds: so each in turn, by number, beginning behind the one that got through last. Who ran last must have no part
+    /// in it: that differs between schedules of a class, while forced steps come in one order in all of them.
+    pub(super) fn next_through_gate(&self, may_go: impl Fn(Slot) -> bool) -> Option<Slot> {
+        let number = |slot: &Slot| self.threads[*slot].id;
+        let gated = (0..self.threads.len()).filter(|slot| self.is_gated(*slot) && may_go(*slot));
+        gated.min_by_key(|slot| (Some(number(slot)) <= self.last_through_gate, number(slot)))
     }
 
     /// The timed wait that gives up first when nothing else can happen.

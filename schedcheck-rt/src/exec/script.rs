@@ -196,10 +196,8 @@ impl World {
         let forced = |slot| DefaultTurn { slot, alt: Alt::DEFAULT, forced: true };
         let holder = self.holder();
         if !self.another_could_go_on() {
-            let count = self.threads.len();
-            let mut in_turn = (1..=count).map(|offset| (self.current + offset) % count);
-            let goes_on = |slot: &Slot| !self.threads[*slot].directed || Some(*slot) == holder;
-            if let Some(slot) = in_turn.find(|slot| self.is_gated(*slot) && goes_on(slot)) {
+            let may_go = |slot: Slot| !self.threads[slot].directed || Some(slot) == holder;
+            if let Some(slot) = self.next_through_gate(may_go) {
                 return Some(forced(slot));
             }
         }
