@@ -7,7 +7,9 @@ use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::sync::{Condvar, Mutex};
 use schedcheck_rt::facade::thread;
-use schedcheck_rt::search::step::{Alt, Choice, Delta, End, Model, Plan, ThreadId, Trace};
+use schedcheck_rt::search::step::{
+    Alt, Choice, Decision, Delta, End, Event, Guide, Model, Pending, Plan, StepIndex, ThreadId, Trace,
+};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use support::{alone, execute};
@@ -373,4 +375,50 @@ fn an_exchange_that_fails_lets_nobody_go_on() {
     let (trace, outcome) = run(waiters_that_change_nothing, &[]);
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
     assert!(trace.events.len() < 60, "{}", trace.events.len());
+}
+
+/// Lets one thread run whenever it can, and otherwise another one.
+struct Prefer(ThreadId);
+
+impl Guide for Prefer {
+    fn choose(&mut self, _: StepIndex, _: Option<ThreadId>, pending: &[Pending]) -> Decision {
+        let able = pending.iter().filter(|pending| pending.enabled).map(|pending| pending.thread);
+        let chosen = able.min_by_key(|&thread| (thread != self.0, thread));
+        chosen.map_or(Decision::Default, |thread| Decision::Take(Choice { thread, alt: Alt::DEFAULT }))
+    }
+
+    fn executed(&mut self, _: StepIndex, _: &Event) {}
+}
+
+/// Two loops that wait only look, in whatever order: which of them goes round once more must not depend on that order, or the
+/// search takes two continuations for one.
+#[test]
+fn who_goes_round_when_all_wait_does_not_depend_on_who_waited_last() {
+    fn body() -> TestResult {
+        let flags = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let theirs = flags.clone();
+        let other = thread::spawn(move || {
+            let mut rounds = 0;
+            while theirs[0].load(SeqCst) == 0 && rounds < 12 {
+                rounds += 1;
+                thread::yield_now();
+            }
+            theirs[1].store(1, SeqCst);
+        });
+        while flags[1].load(SeqCst) == 0 {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+        Ok(())
+    }
+    let _alone = alone();
+    let forced = [0, 1].map(|preferred| {
+        let mut execution = Execution::new(Test { body, should_panic: None }, 1_000);
+        let (mut trace, mut guide) = (Trace::default(), Prefer(ThreadId(preferred)));
+        execution.run(&Plan::default(), Some(&mut guide), &mut trace);
+        assert_eq!(trace.end, End::Passed);
+        trace.events.iter().find(|event| event.forced).map(|event| event.thread)
+    });
+    assert!(forced[0].is_some(), "one of them must get through");
+    assert_eq!(forced[0], forced[1]);
 }
