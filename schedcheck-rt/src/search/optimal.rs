@@ -290,6 +290,8 @@ impl Optimal {
             self.fringe = Fringe::new();
             return;
         }
+        // Its lines are those of the tree that goes.
+        self.forget_last();
         let keeps_all = self.tree.keeps_all;
         self.epoch += 1;
         self.shares = Shares::default();
