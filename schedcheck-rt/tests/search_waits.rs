@@ -201,3 +201,30 @@ fn an_unlock_that_poisons() {
     }
     agree_with_all("seen from outside", body, Budget::NONE);
 }
+
+/// Two loops wait for each other, and one of them gives up after some rounds.
+#[test]
+fn loops_that_wait_for_each_other() {
+    fn wait(patience: usize) -> TestResult {
+        let flag = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let mut rounds = 0;
+                while flag.load(SeqCst) == 0 && rounds < patience {
+                    rounds += 1;
+                    thread::yield_now();
+                }
+                flag.swap(2, SeqCst)
+            });
+            let mut rounds = 0;
+            while flag.load(SeqCst) == 0 {
+                rounds += 1;
+                thread::yield_now();
+            }
+            report((rounds, other.join().unwrap()));
+        });
+        Ok(())
+    }
+    agree_with_all("five rounds", || wait(5), Budget::NONE);
+    agree_with_all("six rounds", || wait(6), Budget::NONE);
+}
