@@ -78,6 +78,7 @@ fn unsuitable_parts(signature: &Signature) -> Option<Error> {
         problem(keyword, "an `async fn`: run the future with an executor inside a plain `fn`");
     }
     if let Safety::Unsafe(keyword) = &signature.safety {
+        // It wants a promise (what a SAFETY comment argues) that no harness can give.
         problem(keyword, "an `unsafe fn`: use an `unsafe` block inside");
     }
     if !signature.generics.params.is_empty() {

@@ -18,3 +18,5 @@ fn with_parameters(first: u32, second: u32) {
 }
 
 fn main() {}
+
+// SAFETY: nothing is promised, and nobody calls it: it is refused.

@@ -10,6 +10,7 @@ static OLD_WAY: (AtomicBool, AtomicIsize, AtomicUsize) = (ATOMIC_BOOL_INIT, ATOM
 macro_rules! common {
     ($atomic:ty, $value:ty) => {{
         let _: fn($value) -> $atomic = <$atomic>::new;
+        // SAFETY: never called, only its type is looked at.
         let _: unsafe fn(*mut $value) -> &'static $atomic = <$atomic>::from_ptr;
         let _: for<'a> fn(&'a mut $atomic) -> &'a mut $value = <$atomic>::get_mut;
         let _: fn($atomic) -> $value = <$atomic>::into_inner;

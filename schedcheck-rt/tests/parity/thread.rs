@@ -30,6 +30,7 @@ pub(crate) fn builder<F: FnOnce() -> T + Send + 'static, T: Send + 'static>() {
     let _: fn(Builder, String) -> Builder = Builder::name;
     let _: fn(Builder, usize) -> Builder = Builder::stack_size;
     let _: fn(Builder, F) -> io::Result<JoinHandle<T>> = Builder::spawn;
+    // SAFETY: never called, only its type is looked at.
     let _: unsafe fn(Builder, F) -> io::Result<JoinHandle<T>> = Builder::spawn_unchecked;
     let _: fn(Builder, &'static Scope<'static, 'static>, F) -> io::Result<ScopedJoinHandle<'static, T>> =
         Builder::spawn_scoped;
