@@ -8,11 +8,11 @@ use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::sync::{Condvar, Mutex};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::{
-    Alt, Choice, Decision, Delta, End, Event, Guide, Model, Pending, Plan, StepIndex, ThreadId, Trace,
+    Alt, Choice, Decision, Delta, End, Event, Guide, Mode, Model, Pending, Plan, StepIndex, ThreadId, Trace,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use support::{alone, execute};
+use support::{alone, execute, passes};
 
 /// Executes `body` with default behaviour but for steps at which another thread runs.
 fn run(body: fn() -> TestResult, switches: &[(u32, u16)]) -> (Trace, Outcome) {
@@ -421,4 +421,25 @@ fn who_goes_round_when_all_wait_does_not_depend_on_who_waited_last() {
     });
     assert!(forced[0].is_some(), "one of them must get through");
     assert_eq!(forced[0], forced[1]);
+}
+
+/// What comes round without a change may be refused as an idle round, and the search has to know it beforehand.
+#[test]
+fn steps_at_which_a_loop_comes_round_are_marked() {
+    fn body() -> TestResult {
+        let (looked_at, changed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        for _ in 0..3 {
+            looked_at.load(SeqCst);
+            changed.fetch_add(1, SeqCst);
+        }
+        for _ in 0..3 {
+            looked_at.load(SeqCst);
+            looked_at.compare_exchange(1, 2, SeqCst, SeqCst).unwrap_err();
+        }
+        Ok(())
+    }
+    let trace = passes(body, &[]);
+    let used = trace.events.iter().filter(|event| event.accesses[0].mode != Mode::None);
+    let marks: Vec<bool> = used.take(12).map(|event| event.comes_round).collect();
+    assert_eq!(marks, [[false; 8].as_slice(), &[true; 4]].concat());
 }

@@ -633,6 +633,7 @@ impl World {
                 site,
                 yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
                 held: thread.held || self.cooperative && thread.op.kind != Kind::Label,
+                comes_round: self.spins[slot].comes_round,
             });
         }
     }

@@ -70,7 +70,7 @@ impl World {
             thread.time = thread.time.max(op.deadline);
         }
         let time = thread.time;
-        self.spins[me].remember(op.kind, op.site, step, known);
+        let comes_round = self.spins[me].remember(op.kind, op.site, step, known);
         self.trace.events.push(Event {
             thread: id,
             alt: chosen.alt,
@@ -79,6 +79,7 @@ impl World {
             previous_enabled: chosen.previous_enabled,
             forced: chosen.forced,
             yields: matches!(op.kind, Kind::Yield | Kind::Sleep),
+            comes_round,
             accesses: applied.accesses,
             enabler: applied.enabler,
             before: applied.before,

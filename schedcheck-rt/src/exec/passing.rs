@@ -151,11 +151,12 @@ impl World {
             _ => (Mode::Write, BudgetKinds::NONE),
         };
         // What counts do to their object does not show in its state.
-        self.spins[self.current].remember(kind, site, step, mode != Mode::Mark);
+        let comes_round = self.spins[self.current].remember(kind, site, step, mode != Mode::Mark);
         self.trace.events.push(Event {
             costly_alts,
             previous_enabled: chosen.previous_enabled,
             forced: chosen.forced,
+            comes_round,
             accesses: [Access::new(object, mode), Access::NONE],
             before,
             full_mode: mode,

@@ -135,6 +135,8 @@ pub(crate) struct Spin {
     differed_at: usize,
     /// What it changed elsewhere since then.
     pub(super) written: Written,
+    /// What the thread is about to do is a further round of a loop that changes nothing.
+    pub(super) comes_round: bool,
     pub(crate) gate: Gate,
 }
 
@@ -152,6 +154,7 @@ impl Spin {
             registers: [0; KEPT],
             differed_at: 0,
             written: Written::default(),
+            comes_round: false,
             gate: Gate::default(),
         }
     }
@@ -163,17 +166,19 @@ impl Spin {
         1 << (place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
     }
 
-    /// Remembers a step that was executed; `known`: what it did to its object shows in the state.
+    /// Remembers a step that was executed; `known`: what it did to its object shows in the state. Whether it was a further
+    /// round of a loop.
     #[inline]
-    pub(crate) fn remember(&mut self, kind: Kind, site: Site, step: StepIndex, known: bool) {
-        if !known {
+    pub(crate) fn remember(&mut self, kind: Kind, site: Site, step: StepIndex, known: bool) -> bool {
+        if known {
+            self.sites |= Self::bit(kind, site);
+            self.steps[self.count % MEMORY] = step;
+            self.count += 1;
+        } else {
             self.count = 0;
             self.sites = 0;
-            return;
         }
-        self.sites |= Self::bit(kind, site);
-        self.steps[self.count % MEMORY] = step;
-        self.count += 1;
+        std::mem::take(&mut self.comes_round)
     }
 
     /// Makes it as new, for another thread.
@@ -181,6 +186,7 @@ impl Spin {
         self.count = 0;
         self.sites = 0;
         self.forget_state();
+        self.comes_round = false;
         self.gate.closed = false;
     }
 
@@ -392,6 +398,7 @@ impl World {
             spin.forget_state();
         }
         spin.rounds += 1;
+        spin.comes_round = true;
         self.once_more |= self.stacks.compares(number, frame.stack, base);
         let cells =
             Cells { addresses: &self.addresses, events: &self.trace.events, generation: self.generation };

@@ -15,6 +15,7 @@ use super::region::{RegionReader, RegionWriter, read_rank, write_rank};
 use super::share::{Share, Shares};
 use super::step::{ObjectId, StepIndex, ThreadId};
 use super::tree::{NewLine, ROOT, Sleeper, Tree};
+use super::wakeup::Spinner;
 use rustc_hash::FxHashMap;
 
 impl Shares {
@@ -313,17 +314,21 @@ impl Optimal {
     }
 }
 
-fn write_spinners(spinners: &[(ThreadId, ObjectId)], out: &mut Writer) {
+fn write_spinners(spinners: &[Spinner], out: &mut Writer) {
     out.count(spinners.len());
-    for (thread, object) in spinners {
-        out.number(thread.0);
-        out.number(object.0);
+    for spinner in spinners {
+        out.number(spinner.thread.0);
+        out.number(spinner.object.0);
+        out.number(spinner.anywhere);
     }
 }
 
-fn read_spinners(names: &Renaming, from: &mut Reader<'_>) -> Result<Vec<(ThreadId, ObjectId)>, Damaged> {
+fn read_spinners(names: &Renaming, from: &mut Reader<'_>) -> Result<Vec<Spinner>, Damaged> {
     let count = from.count()?;
-    let spinner = |_| Ok((ThreadId(from.number()?), names.object(ObjectId(from.number()?))?));
+    let spinner = |_| {
+        let (thread, object) = (ThreadId(from.number()?), ObjectId(from.number()?));
+        Ok(Spinner { thread, object: names.object(object)?, anywhere: from.long()? != 0 })
+    };
     (0..count).map(spinner).collect()
 }
 

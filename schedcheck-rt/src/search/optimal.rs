@@ -42,7 +42,7 @@ use super::seeds::Random;
 use super::share::Shares;
 use super::step::*;
 use super::tree::{Edge, LineId, ROOT, Tree};
-use super::wakeup::{Inserter, Insertion, Source};
+use super::wakeup::{Inserter, Insertion, Source, Spinner};
 
 /// Steps of executed lines that are kept for the sake of random executions, besides one for each that is
 /// pending.
@@ -80,7 +80,7 @@ pub(super) struct Optimal {
     pub(super) hunter: Box<Hunter>,
     pub(super) diver: Box<Diver>,
     pub(super) length: usize,
-    pub(super) spinners: Vec<(ThreadId, ObjectId)>,
+    pub(super) spinners: Vec<Spinner>,
     pub(super) shares: Shares,
     /// How often it started again: what was given away before is of no use any more.
     pub(super) epoch: u32,
@@ -231,10 +231,11 @@ impl Optimal {
     /// The model refused a step of the plan as an idle round.
     fn refused(&mut self, line: LineId, trace: &Trace) {
         let step = trace.events.len() as StepIndex;
-        let thread = self.tree.chained(line, step).thread;
+        let Edge { thread, comes_round, .. } = self.tree.chained(line, step);
         let waits = trace.pending.iter().find(|pending| pending.thread == thread);
         let object = waits.map_or(ObjectId::NONE, |pending| pending.accesses[0].object);
-        let spinner = (thread, if object.is_stable() { object } else { ObjectId::NONE });
+        let object = if comes_round && object.is_stable() { object } else { ObjectId::NONE };
+        let spinner = Spinner { thread, object, anywhere: !comes_round };
         if !self.spinners.contains(&spinner) {
             self.spinners.push(spinner);
             self.start_again();

@@ -173,7 +173,7 @@ pub(super) fn branch_at_once(
     if !alone || !front.is_next(reversal.choice.thread, reversal.instead_of) || !front.reversal_begins() {
         return None;
     }
-    let edge = Edge::new(reversal.choice, &reversal.accesses);
+    let edge = reversal.edge();
     let preempts = place.running.is_some_and(|running| running != edge.thread);
     let preemptions = place.preemptions + u32::from(preempts);
     let line = tree.twig((place.line, place.step), place.own, edge, preemptions);

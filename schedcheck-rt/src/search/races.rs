@@ -27,6 +27,7 @@
 //! exclusively are the exception, since all of them must go.
 
 use super::dependence::{Class, blocks, class};
+use super::edges::Edge;
 use super::history::{History, thread_count};
 use super::narrow::{MOST_THREADS, Narrow};
 use super::objects::{Found, NO_LINK};
@@ -48,6 +49,15 @@ pub struct Reversal {
     pub instead_of: StepIndex,
     /// It takes an object exclusively that was held shared: sharers must have left.
     pub excludes_sharers: bool,
+    /// As [`Event::comes_round`].
+    pub comes_round: bool,
+}
+
+impl Reversal {
+    /// The operation as a choice of the tree.
+    pub(super) fn edge(&self) -> Edge {
+        Edge { comes_round: self.comes_round, ..Edge::new(self.choice, &self.accesses) }
+    }
 }
 
 /// How an operation stands to those it competes with.
@@ -266,7 +276,7 @@ impl Races {
                 self.collect(history, &trace.events, pending.thread, &competing, kind, row);
                 history.close_probe(row);
                 self.drop_dominated(history, &trace.events, &competing);
-                self.races_of_blocked(trace, pending.thread, &pending.accesses);
+                self.races_of_blocked(trace, pending.thread, &pending.accesses, pending.comes_round);
             }
         }
     }
@@ -277,9 +287,11 @@ impl Races {
     fn blocked_meanwhile(&mut self, trace: &Trace, history: &mut History, forced: StepIndex, by: ThreadId) {
         for thread in (0..history.threads() as u16).map(ThreadId).filter(|&thread| thread != by) {
             let mut later = trace.events[forced as usize + 1..].iter();
-            let next = later.find(|event| event.thread == thread).map(|event| event.accesses);
-            let pending = || trace.pending.iter().find(|pending| pending.thread == thread);
-            let Some(accesses) = next.or_else(|| pending().map(|pending| pending.accesses)) else { continue };
+            let next = later.find(|event| event.thread == thread);
+            let next = next.map(|event| (event.accesses, event.comes_round));
+            let mut pending = trace.pending.iter().filter(|pending| pending.thread == thread);
+            let pending = || pending.next().map(|pending| (pending.accesses, pending.comes_round));
+            let Some((accesses, comes_round)) = next.or_else(pending) else { continue };
             if !accesses.iter().any(|access| blocks(access.mode)) {
                 continue;
             }
@@ -289,7 +301,7 @@ impl Races {
             self.collect(history, &trace.events, thread, &competing, Kind::Blocked, row);
             history.close_probe(row);
             self.drop_dominated(history, &trace.events, &competing);
-            self.races_of_blocked(trace, thread, &accesses);
+            self.races_of_blocked(trace, thread, &accesses, comes_round);
         }
         self.candidates.clear();
         self.found_until.push((forced, self.found.len() as u32));
@@ -388,11 +400,18 @@ impl Races {
                 enabler: event.enabler,
                 instead_of: step,
                 excludes_sharers: excludes_sharers(&event.accesses, first),
+                comes_round: event.comes_round,
             });
         }
     }
 
-    fn races_of_blocked(&mut self, trace: &Trace, thread: ThreadId, accesses: &[Access; 2]) {
+    fn races_of_blocked(
+        &mut self,
+        trace: &Trace,
+        thread: ThreadId,
+        accesses: &[Access; 2],
+        comes_round: bool,
+    ) {
         for &at in &self.candidates {
             self.found.push(Reversal {
                 at,
@@ -401,6 +420,7 @@ impl Races {
                 enabler: NO_STEP,
                 instead_of: NO_STEP,
                 excludes_sharers: excludes_sharers(accesses, &trace.events[at as usize]),
+                comes_round,
             });
         }
     }
@@ -543,11 +563,20 @@ fn instead(step: StepIndex, event: &Event, alt: Alt, accesses: [Access; 2]) -> R
         enabler: event.enabler,
         instead_of: step,
         excludes_sharers: false,
+        comes_round: event.comes_round,
     }
 }
 
 fn never_executed(at: StepIndex, choice: Choice, accesses: [Access; 2]) -> Reversal {
-    Reversal { at, choice, accesses, enabler: NO_STEP, instead_of: NO_STEP, excludes_sharers: false }
+    Reversal {
+        at,
+        choice,
+        accesses,
+        enabler: NO_STEP,
+        instead_of: NO_STEP,
+        excludes_sharers: false,
+        comes_round: false,
+    }
 }
 
 /// Whether the thread of `step` was already waiting when the step's enabler came.

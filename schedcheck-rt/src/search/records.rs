@@ -61,15 +61,16 @@ fn read_accesses(names: &Renaming, from: &mut Reader<'_>) -> Result<[Access; 2],
 
 pub(super) fn write_edge(edge: &Edge, out: &mut Writer) {
     write_choice(edge.choice(), out);
-    out.number(edge.barrier);
+    out.number(u8::from(edge.barrier) | u8::from(edge.comes_round) << 1);
     let access = |at: usize| Access::new(edge.objects[at], edge.modes[at]);
     write_accesses(&[access(0), access(1)], out);
 }
 
 pub(super) fn read_edge(names: &Renaming, from: &mut Reader<'_>) -> Result<Edge, Damaged> {
     let choice = read_choice(from)?;
-    let barrier = from.long()? != 0;
-    Ok(Edge { barrier, ..Edge::new(choice, &read_accesses(names, from)?) })
+    let bits: u8 = from.number()?;
+    let (barrier, comes_round) = (bits & 1 != 0, bits & 2 != 0);
+    Ok(Edge { barrier, comes_round, ..Edge::new(choice, &read_accesses(names, from)?) })
 }
 
 /// Bits of a written step.
@@ -78,6 +79,7 @@ const FORCED: u8 = 2;
 const YIELDS: u8 = 4;
 const IS: u8 = 8;
 const IS_NOT: u8 = 16;
+const COMES_ROUND: u8 = 32;
 
 fn write_event(event: &Event, out: &mut Writer) {
     let (reads, state) = match event.reads_when {
@@ -89,6 +91,7 @@ fn write_event(event: &Event, out: &mut Writer) {
     let bits = bit(PREVIOUS_ENABLED, event.previous_enabled)
         | bit(FORCED, event.forced)
         | bit(YIELDS, event.yields)
+        | bit(COMES_ROUND, event.comes_round)
         | reads;
     out.number(bits);
     write_choice(event.choice(), out);
@@ -110,6 +113,7 @@ fn read_event(names: &Renaming, from: &mut Reader<'_>) -> Result<Event, Damaged>
     event.previous_enabled = bits & PREVIOUS_ENABLED != 0;
     event.forced = bits & FORCED != 0;
     event.yields = bits & YIELDS != 0;
+    event.comes_round = bits & COMES_ROUND != 0;
     event.free_alts = from.number()?;
     event.costly_alts = BudgetKinds(from.number()?);
     event.accesses = read_accesses(names, from)?;
@@ -131,14 +135,16 @@ fn write_pending(pending: &Pending, out: &mut Writer) {
     out.number(pending.costly_alts.0);
     write_accesses(&pending.accesses, out);
     out.number(pending.site);
-    [pending.enabled, pending.yields, pending.held].into_iter().for_each(|flag| out.number(flag));
+    let flags = [pending.enabled, pending.yields, pending.held, pending.comes_round];
+    flags.into_iter().for_each(|flag| out.number(flag));
 }
 
 fn read_pending(names: &Renaming, from: &mut Reader<'_>) -> Result<Pending, Damaged> {
     let (thread, costly_alts) = (ThreadId(from.number()?), BudgetKinds(from.number()?));
     let (accesses, site) = (read_accesses(names, from)?, from.number()?);
-    let [enabled, yields, held] = [from.long()? != 0, from.long()? != 0, from.long()? != 0];
-    Ok(Pending { thread, enabled, costly_alts, accesses, site, yields, held })
+    let mut flag = || from.long().map(|flag| flag != 0);
+    let (enabled, yields, held, comes_round) = (flag()?, flag()?, flag()?, flag()?);
+    Ok(Pending { thread, enabled, costly_alts, accesses, site, yields, held, comes_round })
 }
 
 /// Writes an execution that did not fail. Steps in which it begins like `last` are only counted.
@@ -199,7 +205,7 @@ mod tests {
         first.before = u64::MAX;
         first.reads_when = ReadsWhen::StateIsNot(9);
         first.full_mode = Mode::TryAcquire;
-        first.site = 40;
+        (first.site, first.comes_round) = (40, true);
         let mut second = Event::of(ThreadId(0));
         (second.previous_enabled, second.forced, second.yields, second.enabler) = (true, true, true, 0);
         second.reads_when = ReadsWhen::StateIs(1);
@@ -212,6 +218,7 @@ mod tests {
             site: 3,
             yields: false,
             held: true,
+            comes_round: true,
         };
         let traces = [
             Trace { events: vec![first, second], pending: vec![pending], end: End::Stopped },
@@ -242,7 +249,7 @@ mod tests {
     fn an_edge_is_read_back_with_the_objects_as_they_are_called_here() {
         let choice = Choice { thread: ThreadId(3), alt: Alt::TIMEOUT };
         let accesses = [Access::new(ObjectId(7), Mode::Write), Access::new(ObjectId(2), Mode::Read)];
-        let edge = Edge { barrier: true, ..Edge::new(choice, &accesses) };
+        let edge = Edge { barrier: true, comes_round: true, ..Edge::new(choice, &accesses) };
         let mut writer = Writer::default();
         write_edge(&edge, &mut writer);
         let read = |names: &Renaming| read_edge(names, &mut Reader::new(writer.bytes()));

@@ -247,6 +247,10 @@ pub struct Event {
     pub forced: bool,
     /// The operation gives other threads their turn: to leave its thread before it is no preemption.
     pub yields: bool,
+    /// The thread comes round to the operation again, and all that it used since is as it was then: where nobody has
+    /// changed it since, the model may refuse the operation as an idle round. Depends on nothing but what the thread
+    /// itself has done and found.
+    pub comes_round: bool,
     /// The accesses, at most two, unused ones [`Access::NONE`].
     pub accesses: [Access; 2],
     /// The step that made this one possible, if it was blocked before. It is an order edge.
@@ -284,6 +288,8 @@ pub struct Pending {
     /// The thread is not to be preempted here: it is in the middle of code that the user trusts.
     /// Depends on nothing but what the thread itself has done.
     pub held: bool,
+    /// As [`Event::comes_round`].
+    pub comes_round: bool,
 }
 
 /// One scheduling decision.
@@ -401,6 +407,7 @@ impl Event {
             previous_enabled: false,
             forced: false,
             yields: false,
+            comes_round: false,
             accesses: [Access::NONE; 2],
             enabler: NO_STEP,
             before: 0,

@@ -508,3 +508,35 @@ fn a_model_that_refuses_what_it_has_done_before_differs() {
         assert_eq!(search.learn(&trace).differs_at, None);
     }
 }
+
+/// A model that does not say where its loops come round ([`Event::comes_round`]) is searched longer, but no less.
+#[test]
+fn idle_rounds_that_come_unexpected_cost_executions_and_no_class() {
+    let (mut executions, mut refused) = ([0; 2], 0);
+    for seed in 0..1000 {
+        let program = program(seed, Family::Spins);
+        let Some(truth) = truth(&program, Budget::default(), 3000) else {
+            continue;
+        };
+        for says_so in [true, false] {
+            let mut toy = Toy::new(program.clone());
+            let mut search = Search::new(by("rand:4"));
+            let (mut trace, mut found) = (Trace::default(), FxHashSet::default());
+            while let Some(order) = search.next() {
+                toy.run(order.plan, order.guide, &mut trace);
+                trace.events.iter_mut().for_each(|event| event.comes_round &= says_so);
+                trace.pending.iter_mut().for_each(|pending| pending.comes_round &= says_so);
+                let learned = search.learn(&trace);
+                executions[usize::from(says_so)] += 1;
+                if trace.end == End::Stopped {
+                    refused += 1;
+                } else {
+                    found.insert(learned.signature);
+                }
+            }
+            let missing = truth.classes.keys().filter(|class| !found.contains(class)).count();
+            assert_eq!((missing, found.len()), (0, truth.classes.len()), "{seed}, says so: {says_so}");
+        }
+    }
+    assert!(refused > 100 && executions[0] > executions[1], "{refused} refused of {executions:?}");
+}

@@ -31,8 +31,11 @@
 //! left as if it had not been made, provided that nobody relied on it. Relying on it means: e' was
 //! not in some w', commuted with it, and w' counted as covered. So such steps cover only what they
 //! are part of, as soon as it is known who waits for what ([`Source::spinners`]); and when it
-//! becomes known, the search starts again. If steps were appended behind e' for the sake of
-//! sleepers and one of those is refused, the branch is executed again without them.
+//! becomes known, the search starts again. Such steps are those at which a thread comes round
+//! ([`Event::comes_round`]): that depends on the thread alone, so it holds for e' wherever it is tried,
+//! and all else that the thread does covers as usual. A model that refuses what it did not announce so
+//! is believed: from then on nothing that the thread does covers. If steps were appended behind e' for
+//! the sake of sleepers and one of those is refused, the branch is executed again without them.
 //!
 //! Threads that took a step E does not have (a child outside w) are *strangers*: what they do next
 //! is known from the tree only. Where the tree names an object by a number that is good for one
@@ -52,6 +55,16 @@ use super::tree::{Edge, LineId, NewLine, ROOT, Sleeper, Tree};
 /// A step of w that stands for the reversed operation.
 pub(super) const REVERSED: StepIndex = StepIndex::MAX;
 
+/// A thread that waits in a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spinner {
+    pub(super) thread: ThreadId,
+    /// What it looks at there; [`ObjectId::NONE`] if that has no name.
+    pub(super) object: ObjectId,
+    /// A round of it was refused that was not known to be one ([`Event::comes_round`]): so may be all that it does.
+    pub(super) anywhere: bool,
+}
+
 /// The execution that reversals are taken from.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
@@ -60,8 +73,8 @@ pub(super) struct Source<'a> {
     /// Lines from the root to the one that was executed.
     pub(super) path: &'a [LineId],
     pub(super) budget: Budget,
-    /// Who waits in a loop, and for what; [`ObjectId::NONE`] for all that the thread does.
-    pub(super) spinners: &'a [(ThreadId, ObjectId)],
+    /// Who waits in a loop.
+    pub(super) spinners: &'a [Spinner],
 }
 
 impl<'a> Source<'a> {
@@ -76,14 +89,17 @@ impl<'a> Source<'a> {
     }
 
     /// The same where these threads wait in loops.
-    pub(super) fn among(self, spinners: &'a [(ThreadId, ObjectId)]) -> Source<'a> {
+    pub(super) fn among(self, spinners: &'a [Spinner]) -> Source<'a> {
         Source { spinners, ..self }
     }
 
     /// Whether `edge` may be an idle round that the model refuses to execute.
     fn may_stop(&self, edge: &Edge) -> bool {
-        let mut same = self.spinners.iter().filter(|(thread, _)| *thread == edge.thread);
-        same.any(|&(_, object)| object == ObjectId::NONE || object == edge.objects[0])
+        self.spinners.iter().any(|spinner| {
+            let waits_so = spinner.anywhere || edge.comes_round;
+            let waits_for = spinner.object == ObjectId::NONE || spinner.object == edge.objects[0];
+            spinner.thread == edge.thread && waits_so && waits_for
+        })
     }
 }
 
@@ -237,6 +253,7 @@ impl Inserter {
             enabler: NO_STEP,
             instead_of: NO_STEP,
             excludes_sharers: false,
+            comes_round: false,
         }
     }
 
@@ -250,7 +267,7 @@ impl Inserter {
         for at in 0..self.rest.len() {
             let step = self.rest[at];
             let edge = match step {
-                REVERSED => Edge::new(reversal.choice, &reversal.accesses),
+                REVERSED => reversal.edge(),
                 step => Edge::of(&source.trace.events[step as usize]),
             };
             let first = self.first_of(source, reversal, edge.thread) == Some(at);
@@ -484,7 +501,7 @@ impl Inserter {
         here: &mut Place,
     ) {
         let (edge, accesses) = match step {
-            REVERSED => (Edge::new(reversal.choice, &reversal.accesses), reversal.accesses),
+            REVERSED => (reversal.edge(), reversal.accesses),
             step => {
                 let event = &source.trace.events[step as usize];
                 (Edge::of(event), event.accesses)

@@ -217,6 +217,7 @@ impl<'p> State<'p> {
                     site: site_of(op),
                     yields: op == Op::Yield,
                     held: self.is_held(thread),
+                    comes_round: matches!(op, Op::Look(_)),
                 });
             }
         }
@@ -298,6 +299,7 @@ impl<'p> State<'p> {
         };
         event.forced = forced;
         event.yields = op == Op::Yield;
+        event.comes_round = matches!(op, Op::Look(_));
         event.site = site_of(op);
         let (access, reads_when, full_mode, before) = self.describe(op);
         event.accesses[0] = access;
