@@ -282,7 +282,8 @@ fn doing(step: &Step) -> String {
 fn livelock(finished: &Finished) -> Form<'_> {
     let Some(lasso) = Lasso::of(finished) else {
         let title = titled("livelock", &finished.message);
-        return with_location(finished, Vec::new(), Vec::new(), title, "never gets past here");
+        let help = "a test that would come to its end needs more steps: `--max-steps`".to_owned();
+        return with_location(finished, Vec::new(), vec![("help", help)], title, "never gets past here");
     };
     let round = lasso.round(finished);
     let mut threads: Vec<usize> = round.iter().map(|step| step.thread).collect();

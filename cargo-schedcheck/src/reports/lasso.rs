@@ -8,6 +8,8 @@ use crate::run::wire::{Finished, Outcome, Step};
 const LONGEST: usize = 2_000;
 /// How many rounds must have been seen.
 const ROUNDS: usize = 3;
+/// So many steps the engine lets a thread wait that could run, for each thread that there is (`exec/fairness.rs`).
+const PATIENCE: usize = 2_000;
 
 /// The round at the end of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +35,27 @@ impl Lasso {
         while start > 0 && same(start - 1, start - 1 + length) {
             start -= 1;
         }
-        Some(Self { start, length })
+        // Somebody else might end it, and has not had the time yet.
+        let is_fair = total - start > PATIENCE * (finished.threads.len() + 1);
+        let lasso = Self { start, length };
+        (is_fair || !lasso.leaves_out_somebody(finished)).then_some(lasso)
+    }
+
+    /// Whether a thread that has not ended, and is not blocked, takes no part in it.
+    fn leaves_out_somebody(self, finished: &Finished) -> bool {
+        let round = self.round(finished);
+        let ended = |thread| {
+            finished
+                .trace
+                .iter()
+                .any(|step| step.thread == thread && matches!(word(&step.op), "end" | "finish"))
+        };
+        let can_run = |thread: &usize| {
+            !finished.blocked.iter().any(|blocked| blocked.thread == *thread)
+                && !round.iter().any(|step| step.thread == *thread)
+                && !ended(*thread)
+        };
+        (0..finished.threads.len()).any(|thread| can_run(&thread))
     }
 
     /// One round.
@@ -82,6 +104,22 @@ mod tests {
         assert_eq!(lasso("spawnabcabcabca"), Some((5, 3)), "the last round may be cut anywhere");
         assert_eq!(lasso("xaaaa"), Some((1, 1)));
         assert_eq!(lasso("aaa"), Some((0, 1)));
+    }
+
+    #[test]
+    fn a_round_during_which_somebody_else_had_no_turn_yet_says_nothing() {
+        let beside = |rounds: usize, other: &str| {
+            let mut steps = vec![r#"{"thread":0,"op":"spawn"}"#.to_owned(), other.to_owned()];
+            steps.resize(rounds, r#"{"thread":0,"op":"yield"}"#.to_owned());
+            let threads = r#"{"path":"0"},{"path":"0.1"}"#;
+            let steps = steps.join(",");
+            let json = format!(r#"{{"outcome":"livelock","threads":[{threads}],"trace":[{steps}]}}"#);
+            Lasso::of(&serde_json::from_str(&json).unwrap()).is_some()
+        };
+        let (begins, ends) = (r#"{"thread":1,"op":"begin"}"#, r#"{"thread":1,"op":"end"}"#);
+        assert!(!beside(100, begins));
+        assert!(beside(100, ends));
+        assert!(beside(10_000, begins), "it waits for something that nobody does");
     }
 
     #[test]
