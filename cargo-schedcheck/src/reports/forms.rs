@@ -278,7 +278,7 @@ fn doing(step: &Step) -> String {
     }
 }
 
-/// The round that repeats for ever.
+/// The round that repeats.
 fn livelock(finished: &Finished) -> Form<'_> {
     let Some(lasso) = Lasso::of(finished) else {
         let title = titled("livelock", &finished.message);
@@ -296,7 +296,7 @@ fn livelock(finished: &Finished) -> Form<'_> {
         [] => "the test goes".to_owned(),
     };
     let steps = counted(lasso.length as u64, "step");
-    let title = format!("livelock: {who} round for ever, {steps} in each round");
+    let title = format!("livelock: {who} round and round, {steps} in each round");
     let mut marks: Vec<Mark<'_>> = Vec::new();
     for step in round {
         let Some(site) = &step.site else { continue };

@@ -83,7 +83,7 @@ fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
     let folding = Folding::of(finished);
     for (at, step) in finished.trace[..end].iter().enumerate() {
         if lasso.is_some_and(|lasso| lasso.start == at) {
-            rows.push(Row::remark("┌── from here on the same round repeats for ever"));
+            rows.push(Row::remark("┌── from here on the same round repeats"));
         }
         preempted |= step.preemption;
         if everything || !folding.folds(step) {

@@ -1,4 +1,4 @@
-//! An endless schedule has the shape of a lasso: a way in, and a round that repeats for ever.
+//! An endless schedule has the shape of a lasso: a way in, and a round that repeats.
 use std::ops::Range;
 
 use super::story::word;

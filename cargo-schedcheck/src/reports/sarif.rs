@@ -20,7 +20,7 @@ use crate::run::wire::{Finished, Location, Outcome, Step};
 const RULES: [(Outcome, &str); 8] = [
     (Outcome::Deadlock, "Threads wait for each other, or for something that will never happen"),
     (Outcome::Panic, "A panic that nobody handles, in some schedule"),
-    (Outcome::Livelock, "The execution goes on for ever although every thread gets its turn"),
+    (Outcome::Livelock, "The execution comes to no end although every thread gets its turn"),
     (Outcome::DataRace, "Two threads access the same memory, at least one writes, and nothing orders them"),
     (Outcome::Misuse, "A synchronisation primitive is used in a way it forbids"),
     (Outcome::Crash, "The process ends while the test runs"),

@@ -102,7 +102,7 @@ function timeline(test, source) {
     if (test.lasso) {
       const top = y(nearest(test.lasso.start)) - 4;
       const bottom = y(nearest(test.lasso.start + test.lasso.length - 1)) + BOX + 4;
-      picture.append(svg("rect", { class: "round", x: 2, y: top, width: total - 8, height: bottom - top, rx: 8 }, svg("title", {}, "this round repeats for ever")));
+      picture.append(svg("rect", { class: "round", x: 2, y: top, width: total - 8, height: bottom - top, rx: 8 }, svg("title", {}, "this round repeats")));
     }
     boxes = rows.map((row, index) => {
       const x = laneX(row.thread), top = y(index);
