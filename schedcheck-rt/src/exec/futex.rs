@@ -27,7 +27,7 @@ impl Active {
         self.in_engine(|world| world.object_at(address, ObjectKind::Condvar))
     }
 
-    fn futex_wait(&self, address: usize, expected: u32, deadline: u64) -> i64 {
+    pub(super) fn futex_wait(&self, address: usize, expected: u32, deadline: u64) -> i64 {
         let site = Location::caller();
         let queue = self.futex_queue(address);
         let word = self.in_engine(|world| world.memory_at((address, size_of::<u32>())));
@@ -42,7 +42,7 @@ impl Active {
         0
     }
 
-    fn futex_wake(&self, address: usize, count: u32) -> i64 {
+    pub(super) fn futex_wake(&self, address: usize, count: u32) -> i64 {
         let queue = self.futex_queue(address);
         let wake = Op { arg: count, ..Op::new(Kind::FutexWake, queue, Location::caller()) };
         self.perform(wake).into()

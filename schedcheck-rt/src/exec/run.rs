@@ -268,6 +268,7 @@ impl Execution {
             }
         }
         threads.clear();
+        crate::intercept::close_left_open();
         self.world.heap.reset();
         if let Some(image) = &self.world.image {
             image.restore();

@@ -10,17 +10,19 @@
 //! | `getrandom` | hash maps iterate in the same order in every process, and whatever else is random is the same |
 //! | `syscall` | threads that block in a futex block in the model; `getrandom` again |
 //! | `__tsan_atomic*` | atomic operations inside generic std code (`Arc`) that is compiled into user crates |
-//! | files, sockets, locks, … (`outside`) | the real ones, but noted |
+//! | files, sockets, locks, … (`outside`) | the real ones, but noted; waiting for events of the program itself is the model's (`events`) |
 //! | other `__tsan_*` | plain memory accesses, for data races |
 
 mod alloc;
 mod clock;
+mod events;
 mod futex;
 mod memory;
 mod outside;
 mod random;
 mod refcount;
 
+pub(crate) use events::close_left_open;
 pub(crate) use futex::real_syscall;
 pub(crate) use random::mixed;
 

@@ -5,8 +5,9 @@
 //! a clock or random numbers. `mmap` is not among them: memory is no outside, and where it maps a file, the file was
 //! opened before.
 
-use crate::exec::active;
+use super::events;
 use crate::exec::outside::Kind;
+use crate::exec::{Active, active};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -38,14 +39,7 @@ impl Real {
     /// # Safety
     /// As the C library's.
     unsafe fn call(&self, arguments: [usize; 6]) -> usize {
-        let [a, b, c, d, e, f] = arguments;
-        if let Some(active) = active()
-            && active.in_user()
-            && !self.is_harmless(a)
-        {
-            active.meets(self.kind, self.name);
-        }
-        match self.resolve() {
+        let real = |[a, b, c, d, e, f]: [usize; 6]| match self.resolve() {
             0 => {
                 // SAFETY: the calling thread's own error number.
                 unsafe { *libc::__errno_location() = libc::ENOSYS };
@@ -53,13 +47,20 @@ impl Real {
             }
             // SAFETY: a function that takes at most these arguments; the caller vouches for them.
             real => unsafe { std::mem::transmute::<usize, Function>(real)(a, b, c, d, e, f) },
+        };
+        let Some(active) = active().filter(Active::in_user) else { return real(arguments) };
+        if !self.is_harmless(arguments[0]) && !events::is_controlled(self.name, arguments) {
+            active.meets(self.kind, self.name);
         }
+        events::perform(active, self.name, arguments, real)
     }
 
     /// Whether a call has no influence on the execution: it prints, or asks how much to print.
     fn is_harmless(&self, first: usize) -> bool {
         match self.name.to_bytes() {
             b"write" | b"writev" => matches!(first, 1 | 2),
+            // What is done with a descriptor matters where it was opened.
+            b"close" | b"dup" | b"fcntl" | b"fcntl64" | b"epoll_ctl" => true,
             b"getenv" => {
                 // SAFETY: the program passed a text to the C library.
                 let variable = unsafe { CStr::from_ptr(first as *const std::ffi::c_char) };
@@ -132,8 +133,8 @@ outside! {
         write writev pwrite pwrite64 statx access faccessat unlink unlinkat rename renameat link symlink readlink realpath
         mkdir rmdir truncate64 ftruncate64 flock lockf getcwd chdir;
     Sockets: socket socketpair bind listen accept accept4 connect send sendto sendmsg recv recvfrom recvmsg getaddrinfo;
-    Waiting: pipe pipe2 eventfd timerfd_create inotify_init1 poll ppoll select pselect epoll_create1 epoll_wait
-        epoll_pwait;
+    Waiting: pipe pipe2 eventfd timerfd_create inotify_init1 poll ppoll select pselect epoll_create1 epoll_ctl epoll_wait
+        epoll_pwait eventfd_read eventfd_write close dup fcntl fcntl64;
     Processes: fork posix_spawn posix_spawnp execve execvp system popen waitpid waitid;
     Threads: pthread_create;
     Locks: pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock pthread_rwlock_rdlock pthread_rwlock_wrlock

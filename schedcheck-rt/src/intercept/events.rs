@@ -1,0 +1,232 @@
+//! Descriptors by which the threads of a program wake each other: events, pipes, pairs of sockets, and `epoll` on those.
+//!
+//! That is how an async runtime waits that could also wait for sockets (tokio with its drivers). Where an `epoll` waits
+//! for nothing else, the waiting is the model's ([`Active::attempt`]). Where it waits for anything from outside as
+//! well, the kernel alone knows when that comes: it waits there, and is noted as what is not controlled.
+
+use super::real_syscall;
+use crate::exec::Active;
+use crate::exec::events::{error_number, set_error_number};
+use std::ffi::{CStr, c_int, c_long};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// A set of descriptors. Larger ones are never in it.
+struct Descriptors([AtomicU64; 16]);
+
+impl Descriptors {
+    const fn new() -> Self {
+        Descriptors([const { AtomicU64::new(0) }; 16])
+    }
+
+    fn place(&self, descriptor: usize) -> Option<(&AtomicU64, u64)> {
+        Some((self.0.get(descriptor / 64)?, 1 << (descriptor % 64)))
+    }
+
+    fn has(&self, descriptor: usize) -> bool {
+        self.place(descriptor).is_some_and(|(word, bit)| word.load(Relaxed) & bit != 0)
+    }
+
+    fn add(&self, descriptor: usize) {
+        if let Some((word, bit)) = self.place(descriptor) {
+            word.fetch_or(bit, Relaxed);
+        }
+    }
+
+    fn remove(&self, descriptor: usize) {
+        if let Some((word, bit)) = self.place(descriptor) {
+            word.fetch_and(!bit, Relaxed);
+        }
+    }
+
+    fn take_all(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(at, word)| {
+            let bits = word.swap(0, Relaxed);
+            (0..64).filter(move |bit| bits & 1 << bit != 0).map(move |bit| at * 64 + bit)
+        })
+    }
+}
+
+/// Events, pipes and pairs of sockets that this execution has opened: both of their ends are here.
+static OWN: Descriptors = Descriptors::new();
+/// Its instances of `epoll`.
+static POLLS: Descriptors = Descriptors::new();
+/// Those that wait for anything else, too.
+static LEADING_OUT: Descriptors = Descriptors::new();
+
+/// Whether there is one in any of these.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+/// Makes a call of user code, in its way if it has to do with such descriptors.
+pub(super) fn perform(
+    active: Active,
+    name: &CStr,
+    arguments: [usize; 6],
+    real: impl Fn([usize; 6]) -> usize,
+) -> usize {
+    let [first, second, third, fourth, ..] = arguments;
+    let of_own = OWN.has(first);
+    match name.to_bytes() {
+        b"eventfd" => opened(&OWN, real(arguments)),
+        b"epoll_create1" => opened(&POLLS, real(arguments)),
+        b"pipe" | b"pipe2" => both_opened(real(arguments), first),
+        b"socketpair" => both_opened(real(arguments), fourth),
+        b"dup" | b"fcntl" | b"fcntl64" if of_own && copies(name, second) => opened(&OWN, real(arguments)),
+        b"epoll_ctl" => {
+            if !OWN.has(third) && second as c_int == libc::EPOLL_CTL_ADD {
+                LEADING_OUT.add(first);
+            }
+            change(active, || real(arguments))
+        }
+        b"epoll_wait" | b"epoll_pwait" if POLLS.has(first) && !LEADING_OUT.has(first) => {
+            let timeout = u64::try_from(fourth as c_int).ok().map(Duration::from_millis);
+            let mut asking = arguments;
+            asking[3] = 0;
+            let ready = || Some(real(asking)).filter(|&number| number as c_int != 0);
+            active.attempt(timeout, false, ready).unwrap_or(0)
+        }
+        b"close" => {
+            let close = || {
+                [&POLLS, &LEADING_OUT, &OWN].into_iter().for_each(|set| set.remove(first));
+                real(arguments)
+            };
+            if of_own { change(active, close) } else { close() }
+        }
+        b"poll" if all_own(first, second) => {
+            let timeout = u64::try_from(third as c_int).ok().map(Duration::from_millis);
+            let ready = || Some(real([first, second, 0, 0, 0, 0])).filter(|&number| number as c_int != 0);
+            active.attempt(timeout, false, ready).unwrap_or(0)
+        }
+        name if STARTERS.contains(&name) => {
+            share_all();
+            real(arguments)
+        }
+        name if of_own && READERS.contains(&name) => transfer(active, first, true, || real(arguments)),
+        name if of_own && WRITERS.contains(&name) => transfer(active, first, false, || real(arguments)),
+        _ => real(arguments),
+    }
+}
+
+/// They take a descriptor first.
+const READERS: [&[u8]; 6] = [b"read", b"readv", b"recv", b"recvfrom", b"recvmsg", b"eventfd_read"];
+const WRITERS: [&[u8]; 6] = [b"write", b"writev", b"send", b"sendto", b"sendmsg", b"eventfd_write"];
+/// Whoever they start may use the descriptors, too.
+const STARTERS: [&[u8]; 6] =
+    [b"fork", b"posix_spawn", b"posix_spawnp", b"system", b"popen", b"pthread_create"];
+
+/// Whether a call is controlled, as far as can be told when it is made: nothing has to be noted of it.
+pub(super) fn is_controlled(name: &CStr, arguments: [usize; 6]) -> bool {
+    let [first, second, ..] = arguments;
+    match name.to_bytes() {
+        b"eventfd" | b"pipe" | b"pipe2" | b"epoll_create1" => true,
+        // Of two that know each other, as a pipe.
+        b"socketpair" => first as c_int == libc::AF_UNIX,
+        b"epoll_wait" | b"epoll_pwait" => POLLS.has(first) && !LEADING_OUT.has(first),
+        b"poll" => all_own(first, second),
+        name => OWN.has(first) && (READERS.contains(&name) || WRITERS.contains(&name)),
+    }
+}
+
+/// Whether a call of `poll` asks for nothing else.
+fn all_own(list: usize, count: usize) -> bool {
+    // SAFETY: the program passed that many of them to the C library.
+    let entry = |at: usize| unsafe { (list as *const libc::pollfd).add(at).read_unaligned() };
+    count > 0
+        && (0..count).all(|at| usize::try_from(entry(at).fd).is_ok_and(|descriptor| OWN.has(descriptor)))
+}
+
+/// Others than threads of the test may use what is open from now on.
+fn share_all() {
+    OWN.take_all().for_each(drop);
+    for (leads_out, polls) in LEADING_OUT.0.iter().zip(&POLLS.0) {
+        leads_out.fetch_or(polls.load(Relaxed), Relaxed);
+    }
+}
+
+/// Makes a call that waits for nobody.
+fn change(active: Active, call: impl Fn() -> usize) -> usize {
+    active.attempt(None, true, || Some(call())).unwrap_or(usize::MAX)
+}
+
+/// Reads or writes, as soon as that is possible unless the descriptor is not to be waited for. A large amount may be
+/// written in parts, as a pipe does when a signal comes.
+fn transfer(active: Active, descriptor: usize, is_read: bool, call: impl Fn() -> usize) -> usize {
+    let control = |command: c_int, value: c_long| {
+        // SAFETY: reads or sets the flags of a descriptor.
+        unsafe { real_syscall(libc::SYS_fcntl, [descriptor, command as usize, value as usize, 0, 0, 0]) }
+    };
+    let without_waiting = || {
+        let flags = control(libc::F_GETFL, 0);
+        if flags & c_long::from(libc::O_NONBLOCK) != 0 {
+            return Some(call());
+        }
+        // Nobody else runs meanwhile.
+        control(libc::F_SETFL, flags | c_long::from(libc::O_NONBLOCK));
+        let answer = call();
+        let would_wait = answer as c_int == -1 && error_number() == libc::EAGAIN;
+        let error = error_number();
+        control(libc::F_SETFL, flags);
+        set_error_number(error);
+        (!would_wait).then_some(answer)
+    };
+    active.attempt(patience(descriptor, is_read), true, without_waiting).unwrap_or_else(|| {
+        set_error_number(libc::EAGAIN);
+        usize::MAX
+    })
+}
+
+/// How long a socket waits, if the program has set a limit.
+fn patience(descriptor: usize, is_read: bool) -> Option<Duration> {
+    let option = if is_read { libc::SO_RCVTIMEO } else { libc::SO_SNDTIMEO };
+    let mut limit = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut size = size_of::<libc::timeval>() as libc::socklen_t;
+    let (place, size) = ((&raw mut limit).addr(), (&raw mut size).addr());
+    // SAFETY: both live until the call has returned; what is no socket has no such option.
+    unsafe {
+        real_syscall(
+            libc::SYS_getsockopt,
+            [descriptor, libc::SOL_SOCKET as usize, option as usize, place, size, 0],
+        );
+    }
+    let limit = Duration::from_secs(limit.tv_sec as u64) + Duration::from_micros(limit.tv_usec as u64);
+    Some(limit).filter(|limit| *limit > Duration::ZERO)
+}
+
+/// Whether a call that is made for an own descriptor gives another name to it.
+fn copies(name: &CStr, command: usize) -> bool {
+    name == c"dup" || matches!(command as c_int, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC)
+}
+
+fn opened(set: &Descriptors, answer: usize) -> usize {
+    // An error is no descriptor.
+    if let Ok(descriptor) = usize::try_from(answer as c_int) {
+        set.add(descriptor);
+        ANY.store(true, Relaxed);
+    }
+    answer
+}
+
+/// The two descriptors that a call has written to `pair`, unless it failed.
+fn both_opened(answer: usize, pair: usize) -> usize {
+    if answer as c_int == 0 {
+        // SAFETY: the C library has just written them there.
+        let pair = unsafe { (pair as *const [c_int; 2]).read_unaligned() };
+        for descriptor in pair {
+            opened(&OWN, descriptor as usize);
+        }
+    }
+    answer
+}
+
+/// Closes what threads that were left behind, or values that nobody drops, have kept open: every execution opens its own.
+pub(crate) fn close_left_open() {
+    if !ANY.load(Relaxed) {
+        return;
+    }
+    ANY.store(false, Relaxed);
+    LEADING_OUT.take_all().for_each(drop);
+    for descriptor in OWN.take_all().chain(POLLS.take_all()) {
+        // SAFETY: opened by the execution that is over, of which nobody is left who could use it.
+        unsafe { real_syscall(libc::SYS_close, [descriptor, 0, 0, 0, 0, 0]) };
+    }
+}
