@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use camino::Utf8Path;
 use fs_err as fs;
 
-use super::interrupt;
 use super::request::Request;
 use super::wire::ChildEvent;
+use super::{hang, interrupt};
 use crate::build::TestBinary;
 use crate::build::toolchain::is_of_a_package;
 use crate::error::{ExpectedError, Result};
@@ -47,6 +47,8 @@ pub struct Remains {
     pub stderr: String,
     /// A line that was meant for us but could not be understood.
     pub garbled: Option<String>,
+    /// The system call in which it waited when it was ended.
+    pub waited_in: Option<&'static str>,
 }
 
 /// Something that a child let us know.
@@ -86,6 +88,7 @@ pub fn run(
     let mut deadline = deadline;
     let mut garbled = None;
     let mut ending = None;
+    let mut waited_in = None;
     let mut has_exited = false;
     loop {
         match lines.recv_timeout(if has_exited { LAST_LINES } else { TICK }) {
@@ -108,6 +111,7 @@ pub fn run(
             ending = Some(Ending::Interrupted);
         } else if Instant::now() > deadline {
             ending = Some(Ending::TimedOut);
+            waited_in = hang::waits_in(child.id());
         }
         if ending.is_some() {
             end(&mut child, &lines)?;
@@ -120,7 +124,7 @@ pub fn run(
         (None, None) => Ending::TimedOut,
     };
     let stderr = stderr.map(Tail::take).unwrap_or_default();
-    Ok(Remains { ending, stderr, garbled })
+    Ok(Remains { ending, stderr, garbled, waited_in })
 }
 
 fn start(binary: &TestBinary, request: &Utf8Path) -> Result<Child> {

@@ -240,6 +240,9 @@ fn obituary(remains: &Remains, elapsed_ms: u64) -> String {
             format!("the test process did not answer for {seconds:.0} s and was stopped")
         }
     };
+    if let Some(call) = remains.waited_in {
+        text.push_str(&format!("; a thread waited in the system call `{call}`, and all others for it"));
+    }
     if let Some(line) = &remains.garbled {
         let line: String = line.chars().take(200).collect();
         text.push_str(&format!("; it sent a message that could not be understood: {line}"));

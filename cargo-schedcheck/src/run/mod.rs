@@ -6,6 +6,7 @@ pub mod child;
 pub mod debugger;
 pub mod explore;
 pub mod filter;
+mod hang;
 pub mod interrupt;
 pub mod list;
 pub mod merge;
