@@ -169,6 +169,7 @@ fn waiting(finished: &Finished, entry: &Blocked) -> String {
         ("send" | "send_taken", Some(object)) => format!(" for room in {object}"),
         ("load" | "store" | "rmw" | "cas" | "cas_weak", Some(object)) => format!(" for a change of {object}"),
         ("park", _) => " to be unparked".to_owned(),
+        ("futex_sleep", _) => " to be woken".to_owned(),
         (_, Some(object)) => format!(" for {object}"),
         (_, None) => String::new(),
     };

@@ -294,7 +294,9 @@ impl Finished {
 
     /// Shows files below `root`, the folder that rustc was started in, as rustc does.
     pub fn shorten_places(&mut self, root: &Utf8Path) {
-        let places = self.accesses.iter_mut().map(|access| &mut access.site).chain([&mut self.location]);
+        let accesses = self.accesses.iter_mut().map(|access| &mut access.site);
+        let waits = self.blocked.iter_mut().map(|blocked| &mut blocked.site);
+        let places = accesses.chain(waits).chain([&mut self.location]);
         for place in places.flatten() {
             if let Ok(shorter) = Utf8Path::new(&place.file).strip_prefix(root) {
                 place.file = shorter.to_string();

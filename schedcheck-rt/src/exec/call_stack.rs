@@ -1,5 +1,6 @@
 //! Who called whom, for reports: taken by std, read off its printed form, which is the only one that is stable.
 
+use super::outcome::of_package;
 use std::backtrace::Backtrace;
 
 /// One call.
@@ -29,6 +30,13 @@ pub(super) fn calls_of_user(stack: &Backtrace) -> Vec<Call> {
     let mut calls = parse(&stack.to_string());
     calls.retain(Call::is_of_user);
     calls
+}
+
+/// Where the user's own code called what waits: the innermost call that is not in a dependency, or else in any crate.
+pub(super) fn own_call(stack: &Backtrace) -> Option<(String, u32, u32)> {
+    let mut calls = calls_of_user(stack);
+    let own = calls.iter().position(|call| of_package(&call.place.0) == call.place.0);
+    (!calls.is_empty()).then(|| calls.swap_remove(own.unwrap_or(0)).place)
 }
 
 /// Below the first frame of a model thread is the engine, which has nothing to do with the user's calls.

@@ -309,6 +309,7 @@ impl World {
             token,
             op,
             place,
+            calls: None,
             held: false,
             joined: false,
             directed: false,

@@ -7,6 +7,7 @@ use super::twins::Twin;
 use crate::model::Op;
 use crate::search::step::{ObjectId, StepIndex, ThreadId};
 use rustc_hash::FxHashMap;
+use std::backtrace::Backtrace;
 use std::borrow::Cow;
 
 /// What runs in a thread.
@@ -28,6 +29,8 @@ pub(crate) struct Thread {
     pub(crate) op: Op,
     /// Where that stands, as a number of the place table; 0 if nobody asked.
     pub(crate) place: u32,
+    /// The calls that led to a wait which stands in no source of the user's, for reports.
+    pub(crate) calls: Option<Backtrace>,
     /// It is not to be preempted before it.
     pub(crate) held: bool,
     /// Somebody has waited for its end.

@@ -1,9 +1,11 @@
 //! A finished execution as people and files want it: names, places, who waits for whom.
 
+use super::call_stack::own_call;
 use super::controller::{Slot, World};
 use super::deadlock;
 use super::outcome::place;
 use super::run::Execution;
+use super::threads::Thread;
 use crate::model::{Kind, Site};
 use crate::search::step::{Choice, Delta, ObjectId, StepIndex, ThreadId, Trace};
 use rustc_hash::FxHashMap;
@@ -276,12 +278,12 @@ pub(crate) fn thread_name(world: &World, slot: Slot) -> String {
 }
 
 fn blocked_view(world: &World, names: &ObjectNames<'_>, slot: Slot) -> BlockedView {
-    let op = &world.threads[slot].op;
+    let Thread { op, calls, .. } = &world.threads[slot];
     BlockedView {
         thread: slot,
         op: op.kind.name(),
         object: names.name(op.object),
-        place: place(op.site),
+        place: calls.as_ref().and_then(own_call).unwrap_or_else(|| place(op.site)),
         holder: deadlock::waits_for(world, slot),
     }
 }

@@ -35,7 +35,7 @@ fn what_a_test_meets_is_named_with_its_place() {
         assert_eq!(verdict["complete"], true);
         met(&verdict, coverage, things);
     };
-    check("reads_a_file", CONDITION, &["files (open64 at src/lib.rs:44:"]);
+    check("reads_a_file", CONDITION, &["files (open64 at src/lib.rs:45:"]);
     check("reads_no_file", ALL, &[]);
     let threads = "all schedules, of threads that std starts, as long as";
     check("starts_a_thread_in_c", threads, &["threads that std did not start (pthread_create"]);
@@ -49,6 +49,25 @@ fn what_a_test_meets_is_named_with_its_place() {
     ];
     check("asks_the_system", CONDITION, &things);
     check("reads_volatile", ALL, &["volatile reads, which are not taken for data races (read_volatile"]);
+}
+
+#[test]
+fn threads_that_wait_for_each_other_in_the_kernel_are_controlled() {
+    for test in ["talks_through_a_pipe", "one_listens_first"] {
+        let verdict = verdict(test, &[], 0);
+        assert_eq!(
+            (&verdict["outcome"], &verdict["complete"]),
+            (&"passed".into(), &true.into()),
+            "{verdict}"
+        );
+        met(&verdict, ALL, &[]);
+    }
+    let stuck = verdict("buggy_both_listen_first", &[], 100);
+    assert_eq!((&stuck["outcome"], &stuck["location"]["file"]), (&"deadlock".into(), &"src/lib.rs".into()));
+    // Not so if it is another process that they wait for.
+    let program = verdict("reads_what_a_program_prints", &[], 0);
+    let noted = program["uncontrolled"].to_string();
+    assert!(program["outcome"] == "passed" && noted.contains("other processes"), "{program}");
 }
 
 #[test]
@@ -99,7 +118,7 @@ fn a_test_that_does_something_else_every_time_does_not_pass() {
     assert_eq!((&steps["outcome"], &steps["executions"]), (&"nondeterminism".into(), &1.into()));
     let message = steps["message"].as_str().expect("a text");
     assert!(message.starts_with("not deterministic under control: at step 6 "), "{message}");
-    assert_eq!(steps["location"]["line"], 29, "the last step that fitted");
+    assert_eq!(steps["location"]["line"], 30, "the last step that fitted");
     let ends = verdict("alternates_in_its_end", &[], 6);
     let message = ends["message"].as_str().expect("a text");
     assert!(message.contains("executed again it "), "{message}");
