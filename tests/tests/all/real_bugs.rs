@@ -23,19 +23,19 @@ fn registry() -> &'static str {
 }
 
 /// Explores the test of `bug` with the crate as it was in one of its releases.
-fn explore(bug: &str, release: &str, test: &str) -> Output {
+fn explore(bug: &str, release: &str, test: &str, time: &str) -> Output {
     let project = Project::copy_of(&format!("real-bugs/{bug}"));
     project.write("Cargo.toml", project.read(&format!("Cargo_{release}.toml")));
     let lock = project.read(&format!("Cargo_{release}.lock"));
     project.write("Cargo.lock", lock.replace("@crates", registry()));
-    let args = ["--all-tests", "--exact", test, "--max-time", "60s", "--message-format", "json"];
+    let args = ["--all-tests", "--exact", test, "--max-time", time, "--message-format", "json"];
     project.schedcheck(&args).run()
 }
 
 /// A test of a release shows a failure.
 #[track_caller]
 fn finds(bug: &str, release: &str, test: &str, outcome: &str, message: &str) {
-    let verdict = explore(bug, release, test).expect_code(100).verdict();
+    let verdict = explore(bug, release, test, "60s").expect_code(100).verdict();
     assert_eq!(verdict["outcome"], outcome, "{verdict}");
     assert!(verdict["message"].as_str().expect("a message").contains(message), "{verdict}");
 }
@@ -43,7 +43,8 @@ fn finds(bug: &str, release: &str, test: &str, outcome: &str, message: &str) {
 #[track_caller]
 fn check(bug: &str, outcome: &str, message: &str) {
     finds(bug, "buggy", "t::bug", outcome, message);
-    explore(bug, "fixed", "t::bug").expect_code(0);
+    // The limit of a minute is for bugs; once_cell with its fix is not explored whole in that either.
+    explore(bug, "fixed", "t::bug", "20s").expect_code(0);
 }
 
 #[test]
