@@ -94,6 +94,40 @@ fn a_limit_of_time_is_kept() {
     assert_eq!(outcomes("perhaps too late", body, timeout), set(&["Err(true)", "Ok(1)"]));
 }
 
+/// It is the call that says so, not the descriptor.
+#[test]
+fn who_does_not_want_to_wait_does_not() {
+    fn body() -> TestResult {
+        let (mine, mut theirs) = UnixStream::pair().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| theirs.write_all(b"a").unwrap());
+            let (mut byte, place) = (0_u8, mine.as_raw_fd());
+            // SAFETY: there is room for one byte.
+            let read = unsafe { libc::recv(place, (&raw mut byte).cast(), 1, libc::MSG_DONTWAIT) };
+            report(read);
+        });
+        Ok(())
+    }
+    assert_eq!(outcomes("at once", body, Budget::NONE), set(&["-1", "1"]));
+}
+
+/// A number that stands for something else now is no longer what it was.
+#[test]
+fn a_descriptor_that_is_replaced_is_the_new_one() {
+    fn body() -> TestResult {
+        let (mut reader, _writer) = pipe().unwrap();
+        let (other, mut writer) = pipe().unwrap();
+        // SAFETY: both are open, and the first one is replaced by the second.
+        unsafe { libc::dup2(other.as_raw_fd(), reader.as_raw_fd()) };
+        thread::scope(|scope| {
+            scope.spawn(move || writer.write_all(b"a").unwrap());
+            report(reader.read(&mut [0]).unwrap());
+        });
+        Ok(())
+    }
+    assert_eq!(outcomes("replaced", body, Budget::NONE), set(&["1"]));
+}
+
 /// Both wait for the other one to begin.
 #[test]
 fn who_waits_for_ever_is_blocked() {

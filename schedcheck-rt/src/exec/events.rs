@@ -7,6 +7,7 @@
 //! while it is written to, also one that fails or only asks: it may take away what the next one would have found.
 
 use super::{Active, Done, Effect};
+use crate::intercept::{error_number, set_error_number};
 use crate::model::Kind;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -36,7 +37,7 @@ impl Active {
                     ((answer, error_number(), before), Done { effect, order: SeqCst.into() })
                 });
             if answer.is_some() || over {
-                if changes {
+                if changes && answer.is_some() {
                     self.futex_wake(address(), i32::MAX as u32);
                 }
                 // Others may have made calls meanwhile, in the same thread of the system.
@@ -50,14 +51,4 @@ impl Active {
 
 fn address() -> usize {
     std::ptr::from_ref(&CHANGES).addr()
-}
-
-pub(crate) fn error_number() -> i32 {
-    // SAFETY: the calling thread's own.
-    unsafe { *libc::__errno_location() }
-}
-
-pub(crate) fn set_error_number(number: i32) {
-    // SAFETY: as above.
-    unsafe { *libc::__errno_location() = number };
 }

@@ -11,7 +11,7 @@ mod coroutine;
 mod data_race;
 mod deadlock;
 mod debug;
-pub(crate) mod events;
+mod events;
 mod execute;
 mod fairness;
 mod fixed_stack;

@@ -4,9 +4,8 @@
 //! for nothing else, the waiting is the model's ([`Active::attempt`]). Where it waits for anything from outside as
 //! well, the kernel alone knows when that comes: it waits there, and is noted as what is not controlled.
 
-use super::real_syscall;
+use super::{error_number, real_syscall, set_error_number};
 use crate::exec::Active;
-use crate::exec::events::{error_number, set_error_number};
 use std::ffi::{CStr, c_int, c_long};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -72,6 +71,11 @@ pub(super) fn perform(
         b"pipe" | b"pipe2" => both_opened(real(arguments), first),
         b"socketpair" => both_opened(real(arguments), fourth),
         b"dup" | b"fcntl" | b"fcntl64" if of_own && copies(name, second) => opened(&OWN, real(arguments)),
+        b"dup2" | b"dup3" => {
+            [&POLLS, &LEADING_OUT, &OWN].into_iter().for_each(|set| set.remove(second));
+            let answer = real(arguments);
+            if of_own { opened(&OWN, answer) } else { answer }
+        }
         b"epoll_ctl" => {
             if !OWN.has(third) && second as c_int == libc::EPOLL_CTL_ADD {
                 LEADING_OUT.add(first);
@@ -79,11 +83,7 @@ pub(super) fn perform(
             change(active, || real(arguments))
         }
         b"epoll_wait" | b"epoll_pwait" if POLLS.has(first) && !LEADING_OUT.has(first) => {
-            let timeout = u64::try_from(fourth as c_int).ok().map(Duration::from_millis);
-            let mut asking = arguments;
-            asking[3] = 0;
-            let ready = || Some(real(asking)).filter(|&number| number as c_int != 0);
-            active.attempt(timeout, false, ready).unwrap_or(0)
+            wait(active, fourth, |at_once| real([first, second, third, at_once, arguments[4], arguments[5]]))
         }
         b"close" => {
             let close = || {
@@ -93,17 +93,16 @@ pub(super) fn perform(
             if of_own { change(active, close) } else { close() }
         }
         b"poll" if all_own(first, second) => {
-            let timeout = u64::try_from(third as c_int).ok().map(Duration::from_millis);
-            let ready = || Some(real([first, second, 0, 0, 0, 0])).filter(|&number| number as c_int != 0);
-            active.attempt(timeout, false, ready).unwrap_or(0)
+            wait(active, third, |at_once| real([first, second, at_once, 0, 0, 0]))
         }
         name if STARTERS.contains(&name) => {
             share_all();
             real(arguments)
         }
-        name if of_own && READERS.contains(&name) => transfer(active, first, true, || real(arguments)),
-        name if of_own && WRITERS.contains(&name) => transfer(active, first, false, || real(arguments)),
-        _ => real(arguments),
+        name => match direction(name, arguments) {
+            Some(is_read) => transfer(active, is_read, name, arguments, real),
+            None => real(arguments),
+        },
     }
 }
 
@@ -118,12 +117,10 @@ const STARTERS: [&[u8]; 6] =
 pub(super) fn is_controlled(name: &CStr, arguments: [usize; 6]) -> bool {
     let [first, second, ..] = arguments;
     match name.to_bytes() {
-        b"eventfd" | b"pipe" | b"pipe2" | b"epoll_create1" => true,
-        // Of two that know each other, as a pipe.
-        b"socketpair" => first as c_int == libc::AF_UNIX,
+        b"eventfd" | b"pipe" | b"pipe2" | b"socketpair" | b"epoll_create1" => true,
         b"epoll_wait" | b"epoll_pwait" => POLLS.has(first) && !LEADING_OUT.has(first),
         b"poll" => all_own(first, second),
-        name => OWN.has(first) && (READERS.contains(&name) || WRITERS.contains(&name)),
+        name => direction(name, arguments).is_some(),
     }
 }
 
@@ -143,31 +140,61 @@ fn share_all() {
     }
 }
 
+/// Whether a call reads or writes through a descriptor of our own, as far as it can be made in parts.
+fn direction(name: &[u8], arguments: [usize; 6]) -> Option<bool> {
+    let is_read = READERS.contains(&name);
+    let is_transfer = OWN.has(arguments[0]) && (is_read || WRITERS.contains(&name));
+    (is_transfer && flags(name, arguments) & libc::MSG_WAITALL == 0).then_some(is_read)
+}
+
+/// What a call on a socket is to do otherwise than usual.
+fn flags(name: &[u8], arguments: [usize; 6]) -> c_int {
+    match name {
+        b"recv" | b"recvfrom" | b"send" | b"sendto" => arguments[3] as c_int,
+        b"recvmsg" | b"sendmsg" => arguments[2] as c_int,
+        _ => 0,
+    }
+}
+
+/// Waits for as many milliseconds, for ever if they are negative, by asking with a time of 0.
+fn wait(active: Active, milliseconds: usize, ask: impl Fn(usize) -> usize) -> usize {
+    let timeout = u64::try_from(milliseconds as c_int).ok().map(Duration::from_millis);
+    let ready = || Some(ask(0)).filter(|&number| number as c_int != 0);
+    active.attempt(timeout, false, ready).unwrap_or(0)
+}
+
 /// Makes a call that waits for nobody.
 fn change(active: Active, call: impl Fn() -> usize) -> usize {
     active.attempt(None, true, || Some(call())).unwrap_or(usize::MAX)
 }
 
-/// Reads or writes, as soon as that is possible unless the descriptor is not to be waited for. A large amount may be
-/// written in parts, as a pipe does when a signal comes.
-fn transfer(active: Active, descriptor: usize, is_read: bool, call: impl Fn() -> usize) -> usize {
+/// Reads or writes, as soon as that is possible unless it is not to be waited for. A large amount may be written in parts,
+/// as a pipe does when a signal comes.
+fn transfer(
+    active: Active,
+    is_read: bool,
+    name: &[u8],
+    arguments: [usize; 6],
+    real: impl Fn([usize; 6]) -> usize,
+) -> usize {
+    let descriptor = arguments[0];
     let control = |command: c_int, value: c_long| {
         // SAFETY: reads or sets the flags of a descriptor.
         unsafe { real_syscall(libc::SYS_fcntl, [descriptor, command as usize, value as usize, 0, 0, 0]) }
     };
     let without_waiting = || {
-        let flags = control(libc::F_GETFL, 0);
-        if flags & c_long::from(libc::O_NONBLOCK) != 0 {
-            return Some(call());
+        let mode = control(libc::F_GETFL, 0);
+        let at_once = mode & c_long::from(libc::O_NONBLOCK) != 0;
+        if at_once || flags(name, arguments) & libc::MSG_DONTWAIT != 0 {
+            return Some(real(arguments));
         }
         // Nobody else runs meanwhile.
-        control(libc::F_SETFL, flags | c_long::from(libc::O_NONBLOCK));
-        let answer = call();
-        let would_wait = answer as c_int == -1 && error_number() == libc::EAGAIN;
+        control(libc::F_SETFL, mode | c_long::from(libc::O_NONBLOCK));
+        let answer = real(arguments);
         let error = error_number();
-        control(libc::F_SETFL, flags);
+        control(libc::F_SETFL, mode);
         set_error_number(error);
-        (!would_wait).then_some(answer)
+        (answer as c_int != -1 || error != libc::EAGAIN).then_some(answer)
     };
     active.attempt(patience(descriptor, is_read), true, without_waiting).unwrap_or_else(|| {
         set_error_number(libc::EAGAIN);

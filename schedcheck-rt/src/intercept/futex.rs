@@ -1,6 +1,7 @@
 //! `syscall`: futexes inside an execution are the model's, and random numbers those of [`super::random`].
 
 use super::random::getrandom;
+use super::set_error_number;
 use crate::exec::active;
 use crate::exec::outside::Kind;
 use std::ffi::{c_long, c_void};
@@ -42,8 +43,7 @@ pub(super) unsafe extern "C" fn syscall(
 
 fn with_errno(answer: i64) -> c_long {
     if (-4095..0).contains(&answer) {
-        // SAFETY: the calling thread's own error number.
-        unsafe { *libc::__errno_location() = -answer as i32 };
+        set_error_number(-answer as i32);
         return -1;
     }
     answer

@@ -40,3 +40,15 @@ pub(crate) fn prepare() {
         memory::__tsan_read1 as *const (),
     ]);
 }
+
+/// Why the last call of the C library failed, in the calling thread of the system.
+pub(crate) fn error_number() -> i32 {
+    // SAFETY: the calling thread's own.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Says why a call failed.
+pub(crate) fn set_error_number(number: i32) {
+    // SAFETY: the calling thread's own.
+    unsafe { *libc::__errno_location() = number };
+}

@@ -5,7 +5,7 @@
 //! a clock or random numbers. `mmap` is not among them: memory is no outside, and where it maps a file, the file was
 //! opened before.
 
-use super::events;
+use super::{events, set_error_number};
 use crate::exec::outside::Kind;
 use crate::exec::{Active, active};
 use std::ffi::CStr;
@@ -41,8 +41,7 @@ impl Real {
     unsafe fn call(&self, arguments: [usize; 6]) -> usize {
         let real = |[a, b, c, d, e, f]: [usize; 6]| match self.resolve() {
             0 => {
-                // SAFETY: the calling thread's own error number.
-                unsafe { *libc::__errno_location() = libc::ENOSYS };
+                set_error_number(libc::ENOSYS);
                 usize::MAX
             }
             // SAFETY: a function that takes at most these arguments; the caller vouches for them.
@@ -60,7 +59,7 @@ impl Real {
         match self.name.to_bytes() {
             b"write" | b"writev" => matches!(first, 1 | 2),
             // What is done with a descriptor matters where it was opened.
-            b"close" | b"dup" | b"fcntl" | b"fcntl64" | b"epoll_ctl" => true,
+            b"close" | b"dup" | b"dup2" | b"dup3" | b"fcntl" | b"fcntl64" | b"epoll_ctl" => true,
             b"getenv" => {
                 // SAFETY: the program passed a text to the C library.
                 let variable = unsafe { CStr::from_ptr(first as *const std::ffi::c_char) };
@@ -134,7 +133,7 @@ outside! {
         mkdir rmdir truncate64 ftruncate64 flock lockf getcwd chdir;
     Sockets: socket socketpair bind listen accept accept4 connect send sendto sendmsg recv recvfrom recvmsg getaddrinfo;
     Waiting: pipe pipe2 eventfd timerfd_create inotify_init1 poll ppoll select pselect epoll_create1 epoll_ctl epoll_wait
-        epoll_pwait eventfd_read eventfd_write close dup fcntl fcntl64;
+        epoll_pwait eventfd_read eventfd_write close dup dup2 dup3 fcntl fcntl64;
     Processes: fork posix_spawn posix_spawnp execve execvp system popen waitpid waitid;
     Threads: pthread_create;
     Locks: pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock pthread_rwlock_rdlock pthread_rwlock_wrlock
