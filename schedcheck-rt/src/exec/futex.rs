@@ -47,7 +47,7 @@ impl Active {
     fn note_calls(&self, waits: bool) {
         if self.world().keep_needed {
             self.in_engine(|world| {
-                world.threads[world.running].calls = waits.then(Backtrace::force_capture);
+                world.threads[world.running].calls = waits.then(|| Box::new(Backtrace::force_capture()));
             });
         }
     }

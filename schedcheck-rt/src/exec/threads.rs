@@ -30,7 +30,7 @@ pub(crate) struct Thread {
     /// Where that stands, as a number of the place table; 0 if nobody asked.
     pub(crate) place: u32,
     /// The calls that led to a wait which stands in no source of the user's, for reports.
-    pub(crate) calls: Option<Backtrace>,
+    pub(crate) calls: Option<Box<Backtrace>>,
     /// It is not to be preempted before it.
     pub(crate) held: bool,
     /// Somebody has waited for its end.

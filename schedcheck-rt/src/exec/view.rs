@@ -283,7 +283,7 @@ fn blocked_view(world: &World, names: &ObjectNames<'_>, slot: Slot) -> BlockedVi
         thread: slot,
         op: op.kind.name(),
         object: names.name(op.object),
-        place: calls.as_ref().and_then(own_call).unwrap_or_else(|| place(op.site)),
+        place: calls.as_deref().and_then(own_call).unwrap_or_else(|| place(op.site)),
         holder: deadlock::waits_for(world, slot),
     }
 }
