@@ -1,4 +1,5 @@
 //! From sources to test binaries: `cargo test --no-run` with this binary as the compiler's wrapper.
+mod c_library;
 pub mod compiled;
 pub mod dep_info;
 pub mod fingerprint;
@@ -128,7 +129,16 @@ pub fn build(
     skip.iter_mut().for_each(|name| *name = name.replace('-', "_"));
     skip.sort();
     skip.dedup();
-    let target_dir = build_dir(project, &sysroot, instrument, &skip)?;
+    let inner = toolchain.rustc_wrapper.clone();
+    let mut instructions = Instructions {
+        sysroot: sysroot.dir.clone(),
+        instrument,
+        skip: skip.clone(),
+        c_library: false,
+        inner,
+    };
+    instructions.c_library = c_library::is_wanted(toolchain, project, cargo, &instructions)?;
+    let target_dir = build_dir(project, &sysroot, &instructions)?;
 
     let mut command = toolchain.cargo();
     command
@@ -145,8 +155,7 @@ pub fn build(
         .args(cargo.build_args())
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
-    let inner = toolchain.rustc_wrapper.clone();
-    Instructions { sysroot: sysroot.dir, instrument, skip: skip.clone(), inner }.apply(&mut command)?;
+    instructions.apply(&mut command)?;
 
     let mut child =
         command.spawn().map_err(|source| ExpectedError::Start { program: toolchain.cargo_name(), source })?;
@@ -169,16 +178,11 @@ pub fn build(
 }
 
 /// Our own directory below the target directory; another one whenever old products would not fit.
-fn build_dir(
-    project: &Project,
-    sysroot: &Sysroot,
-    instrument: Instrument,
-    skip: &[String],
-) -> Result<Utf8PathBuf> {
+fn build_dir(project: &Project, sysroot: &Sysroot, instructions: &Instructions) -> Result<Utf8PathBuf> {
     let mut hasher = DefaultHasher::new();
-    (&sysroot.id, skip).hash(&mut hasher);
+    (&sysroot.id, &instructions.skip, instructions.c_library).hash(&mut hasher);
     let builds = project.output_dir.join("build");
-    let dir = builds.join(format!("{}-{:016x}", instrument.name(), hasher.finish()));
+    let dir = builds.join(format!("{}-{:016x}", instructions.instrument.name(), hasher.finish()));
     fs::create_dir_all(&dir).map_err(|error| {
         ExpectedError::BadSetup(format!(
             "cannot write to the target directory: {error}\nUse --target-dir to name another one."

@@ -5,6 +5,8 @@
 pub enum Scope {
     /// Pass the call on as it is.
     Leave,
+    /// Cargo asks what is configured for the target.
+    AskAboutTarget,
     /// Swap the facades in.
     Swap {
         /// The call builds a test harness.
@@ -20,6 +22,9 @@ pub fn of_call(args: &[String], by_cargo: bool, skip: &[&str]) -> Scope {
     let for_target = values(args, "--target").next().is_some();
     let is_query = values(args, "--print").next().is_some()
         || args.iter().any(|a| a == "-vV" || a == "-V" || a == "--version");
+    if for_target && values(args, "--print").any(|what| what == "cfg") {
+        return Scope::AskAboutTarget;
+    }
     let is_proc_macro = values(args, "--crate-type").any(|kind| kind == "proc-macro");
     let is_skipped = values(args, "--crate-name").any(|name| skip.contains(&name));
     if !for_target || is_query || is_proc_macro || is_skipped {
@@ -69,8 +74,17 @@ mod tests {
             Scope::Leave
         );
         assert_eq!(of("- --crate-name ___ --print=file-names --target x", true), Scope::Leave);
+        assert_eq!(of("- --crate-name ___ --print=file-names --print=cfg", true), Scope::Leave);
         assert_eq!(of("-vV", true), Scope::Leave);
         assert_eq!(of("--crate-name left_alone src/lib.rs --target x", true), Scope::Leave);
+    }
+
+    #[test]
+    fn cargo_asks_about_the_target() {
+        assert_eq!(
+            of("- --crate-name ___ --print=file-names --print=cfg --target x", false),
+            Scope::AskAboutTarget
+        );
     }
 
     #[test]

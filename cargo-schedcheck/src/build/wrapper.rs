@@ -15,6 +15,8 @@ pub const SYSROOT: &str = "SCHEDCHECK_WRAPPER";
 pub const INSTRUMENT: &str = "SCHEDCHECK_INSTRUMENT";
 /// Names of the crates to leave alone, separated by commas.
 const SKIP: &str = "SCHEDCHECK_WRAPPER_SKIP";
+/// Set where crates are to make their system calls through the C library, if they can be told to.
+const C_LIBRARY: &str = "SCHEDCHECK_WRAPPER_C_LIBRARY";
 /// The wrapper that the user had before us.
 const INNER: &str = "SCHEDCHECK_WRAPPER_INNER";
 
@@ -77,12 +79,14 @@ impl Instrument {
 }
 
 /// What the command tells the wrapper.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Instructions {
     pub sysroot: Utf8PathBuf,
     pub instrument: Instrument,
     /// Names of crates to leave alone.
     pub skip: Vec<String>,
+    /// Whether crates are to make their system calls through the C library, where the engine sees them.
+    pub c_library: bool,
     /// The wrapper that the user had before us.
     pub inner: Option<OsString>,
 }
@@ -95,6 +99,10 @@ impl Instructions {
             .env(SYSROOT, &self.sysroot)
             .env(INSTRUMENT, self.instrument.name())
             .env(SKIP, self.skip.join(","));
+        match self.c_library {
+            true => cargo.env(C_LIBRARY, "1"),
+            false => cargo.env_remove(C_LIBRARY),
+        };
         match &self.inner {
             Some(inner) => cargo.env(INNER, inner),
             None => cargo.env_remove(INNER),
@@ -102,6 +110,10 @@ impl Instructions {
         Ok(())
     }
 }
+
+/// What the crate rustix takes as a wish: no system calls of its own, by assembly. It has other dependencies then, so cargo
+/// has to know; all it is told about the target is what it would hear from the compiler.
+const THROUGH_C_LIBRARY: [&str; 2] = ["--cfg", "rustix_use_libc"];
 
 /// The whole wrapper phase. `args` begins with the compiler (or with the user's workspace wrapper and then the compiler).
 pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
@@ -123,14 +135,22 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
         None => Command::new(compiler),
     };
     command.args(&args);
-    if let Scope::Swap { test, real } = scope::of_call(&readable, by_cargo, &skip) {
-        let manifest = Utf8Path::from_path(sysroot.as_ref()).and_then(Manifest::read);
-        let Some(manifest) = manifest else {
-            return fail("the engine's files are gone; run `cargo schedcheck` again");
-        };
-        swap(&mut command, &manifest, test);
-        if real {
-            instrument(&mut command, Instrument::from_env(), &readable);
+    match scope::of_call(&readable, by_cargo, &skip) {
+        Scope::Leave => {}
+        Scope::AskAboutTarget => {
+            if std::env::var_os(C_LIBRARY).is_some() {
+                command.args(THROUGH_C_LIBRARY);
+            }
+        }
+        Scope::Swap { test, real } => {
+            let manifest = Utf8Path::from_path(sysroot.as_ref()).and_then(Manifest::read);
+            let Some(manifest) = manifest else {
+                return fail("the engine's files are gone; run `cargo schedcheck` again");
+            };
+            swap(&mut command, &manifest, test);
+            if real {
+                instrument(&mut command, Instrument::from_env(), &readable);
+            }
         }
     }
     replace_process(command)

@@ -130,8 +130,7 @@ impl Crew {
         match unsafe { libc::fork() } {
             -1 => Started::Refused(share),
             0 => {
-                // SAFETY: asks to be ended with the process that started this one.
-                unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+                super::end_with_whoever_asks();
                 // The owner's members are not this process's: it never waits for them.
                 self.members.clear();
                 let record = self.records[board].take();

@@ -58,8 +58,15 @@ pub fn register_options(options: &'static str) {
     *REGISTERED.lock().expect("registering cannot panic") = Some(options);
 }
 
+/// A test may be in a loop that nobody sees, and then would go on for ever if the command were killed.
+fn end_with_whoever_asks() {
+    // SAFETY: asks for a signal when the thread that started this process ends. That thread waits for it.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+}
+
 /// Answers the request in the file `path` about the tests `cases`.
 pub fn answer(cases: &[TestCase], path: &Path) {
+    end_with_whoever_asks();
     addresses::make_repeatable();
     let refused = |channel: &Channel, problem: &dyn std::error::Error| {
         channel.send(Object::new().text("event", "refused").text("message", &problem.to_string()));

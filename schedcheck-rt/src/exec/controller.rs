@@ -23,6 +23,7 @@ use super::stacks::StackPool;
 use super::switch::{Backend, Exit};
 use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
+use super::time::Times;
 use super::view::Needed;
 use crate::model::{Kind, ObjectKind, Objects, Op, Ready, Site};
 use crate::races::Detector;
@@ -168,6 +169,8 @@ pub(crate) struct World {
     pub(super) touched: (usize, usize),
     /// A facade uses memory for itself.
     pub(crate) unwatched: bool,
+    /// When objects were used, in virtual time.
+    pub(crate) times: Times,
     /// What executions met that is not under control.
     pub(crate) met: Met,
     /// User code is running, as opposed to the engine: decides whose heap an allocation comes from.
@@ -236,6 +239,7 @@ impl World {
             race_memory: RaceMemory::default(),
             touched: (0, 0),
             unwatched: false,
+            times: Times::default(),
             met: Met::default(),
             in_user: false,
         }
@@ -251,6 +255,7 @@ impl World {
         self.generation = generation;
         self.last_memory = (0, ObjectId::NONE);
         self.objects.begin();
+        self.times.begin();
         self.forget_labels();
         self.trace.clear();
         self.notes.clear();

@@ -5,6 +5,7 @@
 //! whom it waits for. So it asks without waiting, and then waits as on a futex until somebody has done something to such
 //! a descriptor. The word of that futex counts what was done, so that the search knows of the order: every attempt is made
 //! while it is written to, also one that fails or only asks: it may take away what the next one would have found.
+//! Timers among the descriptors are the exception: nobody does anything to them, so it waits no longer than until one is due.
 
 use super::{Active, Done, Effect};
 use crate::intercept::{error_number, set_error_number};
@@ -19,10 +20,12 @@ static CHANGES: AtomicU32 = AtomicU32::new(0);
 impl Active {
     /// Makes an attempt that does not wait, again and again until it succeeds or the time is over. That may be early, as
     /// with every time. `changes`: once it has succeeded, something may be possible that was not, or the other way round.
+    /// `due`: when it may succeed although nobody has done anything.
     pub(crate) fn attempt(
         self,
         timeout: Option<Duration>,
         changes: bool,
+        due: impl Fn() -> u64,
         attempt: impl Fn() -> Option<usize>,
     ) -> Option<usize> {
         let deadline = timeout.map_or(u64::MAX, |timeout| self.deadline(timeout));
@@ -44,7 +47,9 @@ impl Active {
                 set_error_number(error);
                 return answer;
             }
-            over = self.futex_wait(address(), seen, deadline) == -i64::from(libc::ETIMEDOUT);
+            let until = deadline.min(due());
+            let timed_out = self.futex_wait(address(), seen, until) == -i64::from(libc::ETIMEDOUT);
+            over = timed_out && until == deadline;
         }
     }
 }

@@ -61,13 +61,16 @@ impl World {
         let known = spin::is_known(op.kind, chosen.alt, &applied.accesses);
         let after = if known && op.object != ObjectId::NONE { self.objects.summary(op.object) } else { 0 };
         let thread = &mut self.threads[me];
-        // Virtual time follows causality, not the schedule: a thread's clock moves by its own waits
-        // and up to that of the step that enabled it, so equivalent schedules read the same times.
         if let Some(enabler) = self.notes.get(applied.enabler as usize) {
             thread.time = thread.time.max(enabler.time);
         }
         if chosen.alt == Alt::TIMEOUT {
             thread.time = thread.time.max(op.deadline);
+            self.times.moved = true;
+        }
+        // What it does to memory is not known yet.
+        if self.times.moved && !op.kind.is_on_memory() {
+            thread.time = self.times.of_step(&applied.accesses, thread.time);
         }
         let time = thread.time;
         let comes_round = self.spins[me].remember(op.kind, op.site, step, known);

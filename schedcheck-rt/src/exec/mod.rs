@@ -38,6 +38,7 @@ mod support;
 mod switch;
 mod thread_locals;
 mod threads;
+mod time;
 mod twins;
 pub(crate) mod view;
 mod written;
@@ -304,6 +305,9 @@ impl Active {
                 world.executed_on(before, after.unwrap_or(before), after.is_some());
             }
         }
+        if world.times.moved {
+            world.time_of_memory_step();
+        }
         if world.races.is_some() {
             self.order_memory(done.effect.wrote(), done.order);
         }
@@ -327,6 +331,7 @@ impl Active {
         const READING: u64 = 1_000;
         let world = self.world();
         world.spins[world.running].written.moves_on();
+        world.times.moved = true;
         let thread = &mut world.threads[world.running];
         thread.time += READING;
         thread.time
@@ -412,6 +417,7 @@ impl Active {
     pub(crate) fn pass_time(&self, duration: Duration) {
         let world = self.world();
         let now = world.now().saturating_add(nanoseconds(duration));
+        world.times.moved = true;
         world.threads[world.current].time = now;
     }
 

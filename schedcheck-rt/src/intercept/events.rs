@@ -1,9 +1,11 @@
-//! Descriptors by which the threads of a program wake each other: events, pipes, pairs of sockets, and `epoll` on those.
+//! Descriptors by which the threads of a program wake each other: events, pipes, pairs of sockets, timers, and `epoll` on
+//! those.
 //!
-//! That is how an async runtime waits that could also wait for sockets (tokio with its drivers). Where an `epoll` waits
+//! That is how an async runtime waits that could also wait for sockets (tokio with its drivers, async-io). Where an `epoll` waits
 //! for nothing else, the waiting is the model's ([`Active::attempt`]). Where it waits for anything from outside as
 //! well, the kernel alone knows when that comes: it waits there, and is noted as what is not controlled.
 
+use super::timers;
 use super::{error_number, real_syscall, set_error_number};
 use crate::exec::Active;
 use std::ffi::{CStr, c_int, c_long};
@@ -46,7 +48,7 @@ impl Descriptors {
     }
 }
 
-/// Events, pipes and pairs of sockets that this execution has opened: both of their ends are here.
+/// Events, pipes, pairs of sockets and timers that this execution has opened: both of their ends are here.
 static OWN: Descriptors = Descriptors::new();
 /// Its instances of `epoll`.
 static POLLS: Descriptors = Descriptors::new();
@@ -68,11 +70,16 @@ pub(super) fn perform(
     match name.to_bytes() {
         b"eventfd" => opened(&OWN, real(arguments)),
         b"epoll_create1" => opened(&POLLS, real(arguments)),
+        b"timerfd_create" => {
+            timers::create(second).map_or_else(|| real(arguments), |timer| opened(&OWN, timer))
+        }
+        b"timerfd_settime" if timers::has(first) => change(active, || timers::set(active, arguments)),
+        b"timerfd_gettime" if timers::has(first) => timers::get(active, first, second),
         b"pipe" | b"pipe2" => both_opened(real(arguments), first),
         b"socketpair" => both_opened(real(arguments), fourth),
         b"dup" | b"fcntl" | b"fcntl64" if of_own && copies(name, second) => opened(&OWN, real(arguments)),
         b"dup2" | b"dup3" => {
-            [&POLLS, &LEADING_OUT, &OWN].into_iter().for_each(|set| set.remove(second));
+            forget(second);
             let answer = real(arguments);
             if of_own { opened(&OWN, answer) } else { answer }
         }
@@ -87,7 +94,7 @@ pub(super) fn perform(
         }
         b"close" => {
             let close = || {
-                [&POLLS, &LEADING_OUT, &OWN].into_iter().for_each(|set| set.remove(first));
+                forget(first);
                 real(arguments)
             };
             if of_own { change(active, close) } else { close() }
@@ -117,7 +124,7 @@ const STARTERS: [&[u8]; 6] =
 pub(super) fn is_controlled(name: &CStr, arguments: [usize; 6]) -> bool {
     let [first, second, ..] = arguments;
     match name.to_bytes() {
-        b"eventfd" | b"pipe" | b"pipe2" | b"socketpair" | b"epoll_create1" => true,
+        b"eventfd" | b"pipe" | b"pipe2" | b"socketpair" | b"epoll_create1" | b"timerfd_create" => true,
         b"epoll_wait" | b"epoll_pwait" => POLLS.has(first) && !LEADING_OUT.has(first),
         b"poll" => all_own(first, second),
         name => direction(name, arguments).is_some(),
@@ -159,13 +166,16 @@ fn flags(name: &[u8], arguments: [usize; 6]) -> c_int {
 /// Waits for as many milliseconds, for ever if they are negative, by asking with a time of 0.
 fn wait(active: Active, milliseconds: usize, ask: impl Fn(usize) -> usize) -> usize {
     let timeout = u64::try_from(milliseconds as c_int).ok().map(Duration::from_millis);
-    let ready = || Some(ask(0)).filter(|&number| number as c_int != 0);
-    active.attempt(timeout, false, ready).unwrap_or(0)
+    let ready = || {
+        timers::expire(active);
+        Some(ask(0)).filter(|&number| number as c_int != 0)
+    };
+    active.attempt(timeout, false, timers::next_due, ready).unwrap_or(0)
 }
 
 /// Makes a call that waits for nobody.
 fn change(active: Active, call: impl Fn() -> usize) -> usize {
-    active.attempt(None, true, || Some(call())).unwrap_or(usize::MAX)
+    active.attempt(None, true, || timers::NEVER, || Some(call())).unwrap_or(usize::MAX)
 }
 
 /// Reads or writes, as soon as that is possible unless it is not to be waited for. A large amount may be written in parts,
@@ -182,7 +192,12 @@ fn transfer(
         // SAFETY: reads or sets the flags of a descriptor.
         unsafe { real_syscall(libc::SYS_fcntl, [descriptor, command as usize, value as usize, 0, 0, 0]) }
     };
+    let is_timer = timers::has(descriptor);
+    let due = || if is_timer { timers::next_due() } else { timers::NEVER };
     let without_waiting = || {
+        if is_timer {
+            timers::expire(active);
+        }
         let mode = control(libc::F_GETFL, 0);
         let at_once = mode & c_long::from(libc::O_NONBLOCK) != 0;
         if at_once || flags(name, arguments) & libc::MSG_DONTWAIT != 0 {
@@ -196,7 +211,7 @@ fn transfer(
         set_error_number(error);
         (answer as c_int != -1 || error != libc::EAGAIN).then_some(answer)
     };
-    active.attempt(patience(descriptor, is_read), true, without_waiting).unwrap_or_else(|| {
+    active.attempt(patience(descriptor, is_read), true, due, without_waiting).unwrap_or_else(|| {
         set_error_number(libc::EAGAIN);
         usize::MAX
     })
@@ -222,6 +237,12 @@ fn patience(descriptor: usize, is_read: bool) -> Option<Duration> {
 /// Whether a call that is made for an own descriptor gives another name to it.
 fn copies(name: &CStr, command: usize) -> bool {
     name == c"dup" || matches!(command as c_int, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC)
+}
+
+/// A descriptor is about to be closed, or to become another one.
+fn forget(descriptor: usize) {
+    [&POLLS, &LEADING_OUT, &OWN].into_iter().for_each(|set| set.remove(descriptor));
+    timers::forget(descriptor);
 }
 
 fn opened(set: &Descriptors, answer: usize) -> usize {
@@ -252,6 +273,7 @@ pub(crate) fn close_left_open() {
     }
     ANY.store(false, Relaxed);
     LEADING_OUT.take_all().for_each(drop);
+    timers::forget_all();
     for descriptor in OWN.take_all().chain(POLLS.take_all()) {
         // SAFETY: opened by the execution that is over, of which nobody is left who could use it.
         unsafe { real_syscall(libc::SYS_close, [descriptor, 0, 0, 0, 0, 0]) };

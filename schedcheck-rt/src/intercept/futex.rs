@@ -1,5 +1,7 @@
-//! `syscall`: futexes inside an execution are the model's, and random numbers those of [`super::random`].
+//! `syscall`: futexes inside an execution are the model's, random numbers those of [`super::random`], and what has to do with
+//! waiting is done as by the functions of the C library.
 
+use super::outside::call_by_number;
 use super::random::getrandom;
 use super::set_error_number;
 use crate::exec::active;
@@ -30,6 +32,10 @@ pub(super) unsafe extern "C" fn syscall(
         if number == libc::SYS_membarrier {
             // It orders memory, which is in order here.
         } else if number != libc::SYS_futex {
+            // SAFETY: the caller's promise.
+            if let Some(answer) = unsafe { call_by_number(number, [a, b, c, d, e, f]) } {
+                return answer;
+            }
             active.meets(Kind::SystemCalls, c"syscall");
         } else if let Some(answer) = active.futex(a, b as i32, c as u32, d) {
             return with_errno(answer);

@@ -21,6 +21,7 @@ mod memory;
 mod outside;
 mod random;
 mod refcount;
+mod timers;
 
 pub(crate) use events::close_left_open;
 pub(crate) use futex::real_syscall;

@@ -8,7 +8,7 @@
 use super::{events, set_error_number};
 use crate::exec::outside::Kind;
 use crate::exec::{Active, active};
-use std::ffi::CStr;
+use std::ffi::{CStr, c_int, c_long};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Any of them. All take integers and pointers, six at most, which travel in registers; so do those that are not in the
@@ -59,7 +59,8 @@ impl Real {
         match self.name.to_bytes() {
             b"write" | b"writev" => matches!(first, 1 | 2),
             // What is done with a descriptor matters where it was opened.
-            b"close" | b"dup" | b"dup2" | b"dup3" | b"fcntl" | b"fcntl64" | b"epoll_ctl" => true,
+            b"close" | b"dup" | b"dup2" | b"dup3" | b"fcntl" | b"fcntl64" | b"epoll_ctl"
+            | b"timerfd_settime" | b"timerfd_gettime" => true,
             b"getenv" => {
                 // SAFETY: the program passed a text to the C library.
                 let variable = unsafe { CStr::from_ptr(first as *const std::ffi::c_char) };
@@ -78,6 +79,37 @@ fn look_up(name: &CStr) -> usize {
         let own = if library.is_null() { library } else { libc::dlsym(library, name.as_ptr()) };
         if own.is_null() { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()).addr() } else { own.addr() }
     }
+}
+
+/// Makes a system call that has to do with waiting, as the function of the C library that is for it. `None` for others.
+///
+/// # Safety
+/// As for the system call itself.
+pub(super) unsafe fn call_by_number(number: c_long, arguments: [usize; 6]) -> Option<c_long> {
+    let position = match number {
+        libc::SYS_pipe2 => Position::pipe2,
+        libc::SYS_socketpair => Position::socketpair,
+        libc::SYS_eventfd2 => Position::eventfd,
+        libc::SYS_timerfd_create => Position::timerfd_create,
+        libc::SYS_timerfd_settime => Position::timerfd_settime,
+        libc::SYS_timerfd_gettime => Position::timerfd_gettime,
+        libc::SYS_epoll_create1 => Position::epoll_create1,
+        libc::SYS_epoll_ctl => Position::epoll_ctl,
+        libc::SYS_epoll_pwait => Position::epoll_pwait,
+        libc::SYS_read => Position::read,
+        libc::SYS_write => Position::write,
+        libc::SYS_readv => Position::readv,
+        libc::SYS_writev => Position::writev,
+        libc::SYS_dup => Position::dup,
+        libc::SYS_dup3 => Position::dup3,
+        libc::SYS_fcntl => Position::fcntl,
+        libc::SYS_close => Position::close,
+        _ => return None,
+    };
+    // SAFETY: it takes the same arguments; the caller vouches for them.
+    let answer = unsafe { REAL[position as usize].call(arguments) };
+    // None of them answers more than fits there, and most answer no more than that.
+    Some((answer as c_int).into())
 }
 
 /// Looks all of them up, before the first execution.
@@ -132,7 +164,7 @@ outside! {
         write writev pwrite pwrite64 statx access faccessat unlink unlinkat rename renameat link symlink readlink realpath
         mkdir rmdir truncate64 ftruncate64 flock lockf getcwd chdir;
     Sockets: socket socketpair bind listen accept accept4 connect send sendto sendmsg recv recvfrom recvmsg getaddrinfo;
-    Waiting: pipe pipe2 eventfd timerfd_create inotify_init1 poll ppoll select pselect epoll_create1 epoll_ctl epoll_wait
+    Waiting: pipe pipe2 eventfd timerfd_create timerfd_settime timerfd_gettime inotify_init1 poll ppoll select pselect epoll_create1 epoll_ctl epoll_wait
         epoll_pwait eventfd_read eventfd_write close dup dup2 dup3 fcntl fcntl64;
     Processes: fork posix_spawn posix_spawnp execve execvp system popen waitpid waitid;
     Threads: pthread_create;

@@ -221,6 +221,20 @@ impl Kind {
         )
     }
 
+    /// Whether it is an operation on a memory cell: what it does is known when the program has done it.
+    pub(crate) const fn is_on_memory(self) -> bool {
+        matches!(
+            self,
+            Kind::Load
+                | Kind::Store
+                | Kind::ReadModifyWrite
+                | Kind::CompareExchange
+                | Kind::CompareExchangeWeak
+                | Kind::CountUp
+                | Kind::CountDown
+        )
+    }
+
     /// Whether it can run in every state, in one way only.
     #[inline]
     pub(crate) const fn is_always_ready(self) -> bool {

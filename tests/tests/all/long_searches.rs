@@ -294,3 +294,27 @@ fn a_hundred_kills_lose_nothing() {
     }
     assert!(kills.iter().all(|&kills| kills > 0), "{kills:?}");
 }
+
+#[test]
+fn a_killed_command_leaves_no_test_behind_that_never_ends() {
+    let project = Project::copy_of("long");
+    let endless = "#[test]\nfn never_ends() {\n    loop {\n        std::hint::black_box(());\n    }\n}\n";
+    fs::write(project.path.join("src/lib.rs"), endless).unwrap();
+    let mut command = project.schedcheck(&["--all-tests"]).command();
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let until = Instant::now() + Duration::from_secs(300);
+    let tester = loop {
+        if let [_, tester, ..] = crew(run.id())[..] {
+            break tester;
+        }
+        assert!(Instant::now() < until && run.try_wait().unwrap().is_none(), "the test never began");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    kill(run.id());
+    run.wait().unwrap();
+    let until = Instant::now() + Duration::from_secs(10);
+    while fs::read_to_string(format!("/proc/{tester}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
+        assert!(Instant::now() < until, "process {tester} goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
