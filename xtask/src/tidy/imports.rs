@@ -4,7 +4,8 @@
 //! {api, scenario} → facade → exec → races → model → search::step    entry → {search, exec, model, wire}    wire → std only
 //! ```
 //! An arrow also permits what lies further along it. `intercept` stands beside `exec`: what a program calls leads from the
-//! first to the second, and the second needs the real functions. `search` imports none of the others, and from `std`
+//! first to the second, and the second needs the real functions. `exec` also reads `search::dependence`: virtual time follows
+//! the same relation. `search` imports none of the others, and from `std`
 //! nothing that could make two searches differ: it is a pure function.
 //!
 //! The check reads tokens, not items, so that paths inside macros count too.
@@ -23,7 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("scenario", &["facade", "exec", "model", "search::step"]),
     ("facade", &["exec", "races", "model", "search::step"]),
     ("intercept", &["exec", "races", "model", "search::step"]),
-    ("exec", &["intercept", "races", "model", "search::step"]),
+    ("exec", &["intercept", "races", "model", "search::step", "search::dependence"]),
     ("races", &["model", "search::step"]),
     ("model", &["search::step"]),
     ("entry", &["search", "exec", "model", "wire"]),
