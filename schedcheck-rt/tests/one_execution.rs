@@ -329,6 +329,31 @@ fn nobody_works_for_ever_while_others_could_run() {
     assert!((1_000..2_100).contains(&trace.events.len()), "one long turn: {}", trace.events.len());
 }
 
+/// A plan lets it run right before the limit; that there are many steps before that says nothing.
+#[test]
+fn who_is_stopped_late_is_not_endless() {
+    let mut turns: Vec<(u32, u16)> = (1..10).map(|turn| (turn * 1_000, 1)).collect();
+    turns.push((9_995, 2));
+    let (trace, outcome) = run(works_until_it_is_stopped, &turns);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!((10_000..10_100).contains(&trace.events.len()), "{}", trace.events.len());
+    // Repeated step by step it is the same.
+    let _alone = alone();
+    let mut execution = Execution::new(Test { body: works_until_it_is_stopped, should_panic: None }, 10_000);
+    let mut again = Trace::default();
+    execution.run(&Plan::repeating(&trace), None, &mut again);
+    assert_eq!((again.events.len(), again.end), (trace.events.len(), End::Passed));
+}
+
+/// What is kept from running for ever is given up: nobody can tell.
+#[test]
+fn who_is_never_let_run_is_no_livelock() {
+    let turns: Vec<(u32, u16)> = (1..40).map(|turn| (turn * 1_000, 1)).collect();
+    let (trace, outcome) = run(works_until_it_is_stopped, &turns);
+    assert!(matches!(outcome, Outcome::Abandoned), "{outcome:?}");
+    assert!((30_000..31_100).contains(&trace.events.len()), "{}", trace.events.len());
+}
+
 /// Two threads wait for a third by trying to take what they cannot get.
 fn waiters_that_wake_each_other() -> TestResult {
     let shared = Arc::new((AtomicUsize::new(1), AtomicUsize::new(0)));

@@ -70,6 +70,9 @@ impl Instrument {
             "-Zexternal-clangrt",
             "-Cunsafe-allow-abi-mismatch=sanitizer",
             "-Cllvm-args=-tsan-distinguish-volatile=1",
+            // Comparisons stay calls: what is made of them behind the pass would not be seen.
+            "-Cllvm-args=-max-loads-per-memcmp=0",
+            "-Cllvm-args=-max-loads-per-memcmp-opt-size=0",
         ];
         match self {
             Self::Atomics => ATOMICS,

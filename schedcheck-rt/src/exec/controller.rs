@@ -8,7 +8,7 @@
 use super::addresses::AddressTable;
 use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
-use super::fairness::PATIENCE;
+use super::fairness::{AtLimit, PATIENCE};
 use super::heap::Heap;
 use super::image::Image;
 use super::intentions::pending_accesses;
@@ -109,6 +109,8 @@ pub(crate) struct World {
     pub(super) limit: StepIndex,
     /// At this step it is time for others.
     pub(super) fair_at: StepIndex,
+    /// When somebody was last seen to be kept from running; 0 for never.
+    pub(super) starved_at: StepIndex,
     /// The thread that is to have its turn then.
     pub(super) overdue: Option<Slot>,
     pub(super) deltas: Vec<Delta>,
@@ -122,7 +124,7 @@ pub(crate) struct World {
     /// Whether to find out which of them default behaviour would not have made by itself, and those.
     pub(crate) keep_needed: bool,
     pub(crate) needed: Vec<Needed>,
-    prefix: StepIndex,
+    pub(super) prefix: StepIndex,
     pub(super) guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
     /// What carries its threads.
@@ -205,6 +207,7 @@ impl World {
             max_steps,
             limit: max_steps,
             fair_at: PATIENCE,
+            starved_at: 0,
             overdue: None,
             deltas: Vec::new(),
             next_delta: 0,
@@ -278,7 +281,7 @@ impl World {
         self.alt = Alt::DEFAULT;
         self.forced = false;
         self.previous_enabled = false;
-        (self.fair_at, self.overdue) = (PATIENCE, None);
+        (self.fair_at, self.starved_at, self.overdue) = (PATIENCE, 0, None);
         self.limit = self.max_steps;
         self.find_next_special();
         self.begin_races();
@@ -423,9 +426,18 @@ impl World {
     }
 
     fn choose(&mut self, step: StepIndex) -> bool {
-        if step >= self.limit && self.is_endless(step) {
-            self.finish_endless();
-            return false;
+        if step >= self.limit {
+            match self.at_limit(step) {
+                AtLimit::GoesOn => {}
+                AtLimit::Endless => {
+                    self.finish_endless();
+                    return false;
+                }
+                AtLimit::CutOff => {
+                    self.outcome.get_or_insert(Outcome::Abandoned);
+                    return false;
+                }
+            }
         }
         // A thread that yields asks for others to go first: switching away is no preemption.
         let yields =
@@ -533,14 +545,12 @@ impl World {
     /// It has more steps than it may have.
     #[cold]
     fn finish_endless(&mut self) {
-        // SAFETY: as in `ask`.
-        let fair = self.guide.is_none_or(|guide| unsafe { (*guide).is_fair() });
         let endless = if self.script.active {
             self.too_long_for_script()
         } else {
             Outcome::Livelock { steps: self.max_steps }
         };
-        self.outcome.get_or_insert(if fair { endless } else { Outcome::Abandoned });
+        self.outcome.get_or_insert(endless);
     }
 
     /// Nothing can run any more.

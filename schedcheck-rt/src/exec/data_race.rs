@@ -165,17 +165,9 @@ impl Active {
         match found {
             None => {}
             Some(Found::Race(race)) => self.end_with(race),
-            Some(Found::Blindness) => self.end_blind(),
+            // To its end all the same: what it has done outside, it is to undo.
+            Some(Found::Blindness) => self.world().once_more = true,
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn end_blind(&self) {
-        let world = self.world();
-        world.once_more = true;
-        world.over = true;
-        self.suspend();
     }
 
     /// The running thread executes a fence.

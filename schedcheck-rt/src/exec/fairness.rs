@@ -5,9 +5,11 @@
 //! would keep a third from running: no failures, since no fair scheduler does that. So from time to time the thread that has
 //! waited longest has its turn, as if the running one had yielded. What is left to the step limit is a livelock.
 //!
-//! A plan goes before that: it may keep a thread from running for as long as it likes. Where it does, the step limit says
-//! nothing yet. Otherwise a thread that works until another one stops it would be called a livelock in the schedules in which
-//! that comes late.
+//! A plan goes before that, and so does a guide: they may keep a thread from running for as long as they like. Otherwise a
+//! thread that works until another one stops it would be called a livelock in the schedules in which that comes late. So the
+//! step limit says nothing while somebody is kept from running, nor for half as many steps after that. Where it goes on so for
+//! three times the limit, the execution is given up: a loop that no rule recognises as one that waits has schedules of every
+//! length.
 //!
 //! It depends on nothing but the steps so far, so a plan leads to the same schedule again.
 
@@ -17,25 +19,47 @@ use crate::search::step::StepIndex;
 /// So many steps a thread may wait, though it could run. That is looked at as often, so it may be up to twice as many.
 pub(super) const PATIENCE: StepIndex = 1_000;
 
+/// What becomes of an execution that has come to its limit.
+pub(super) enum AtLimit {
+    /// It has more steps.
+    GoesOn,
+    /// It never ends.
+    Endless,
+    /// Nobody can tell.
+    CutOff,
+}
+
 impl World {
-    /// Whether the execution is endless. If somebody was kept from running, longer than it takes until all others had
-    /// their turn, it has more steps.
+    /// Whether the execution is endless: so many steps, and everybody who could run had a turn again and again.
     #[cold]
-    pub(super) fn is_endless(&mut self, step: StepIndex) -> bool {
-        let turns = self.threads.len() as StepIndex + 1;
-        let starves = |slot: Slot| {
-            slot != self.current
-                && (step - self.threads[slot].ran_until) / PATIENCE >= turns
-                && self.is_enabled(slot)
-                && !self.is_gated(slot)
-        };
-        // A guide need not ever let it run.
-        if self.guide.is_some() || !(0..self.threads.len()).any(starves) {
-            return true;
+    pub(super) fn at_limit(&mut self, step: StepIndex) -> AtLimit {
+        // SAFETY: as in `ask`.
+        if self.guide.is_some_and(|guide| !unsafe { (*guide).is_fair() }) {
+            return AtLimit::CutOff;
         }
-        self.limit = step.saturating_add(PATIENCE);
+        if (0..self.threads.len()).any(|slot| self.is_starving(slot, step)) {
+            self.starved_at = step;
+        }
+        let fair_from = if self.starved_at == 0 { 0 } else { self.starved_at + self.max_steps / 2 };
+        if step >= fair_from {
+            return AtLimit::Endless;
+        }
+        if step >= self.prefix.max(self.max_steps.saturating_mul(3)) {
+            self.spin_bound_reached = true;
+            return AtLimit::CutOff;
+        }
+        self.limit = fair_from.min(step.saturating_add(PATIENCE));
         self.find_next_special();
-        false
+        AtLimit::GoesOn
+    }
+
+    /// Whether a thread was kept from running, longer than it takes until all others had their turn.
+    fn is_starving(&self, slot: Slot, step: StepIndex) -> bool {
+        let turns = self.threads.len() as StepIndex + 1;
+        slot != self.current
+            && (step - self.threads[slot].ran_until) / PATIENCE >= turns
+            && self.is_enabled(slot)
+            && !self.is_gated(slot)
     }
 
     /// Whether it is time to see who has waited too long.
@@ -48,6 +72,9 @@ impl World {
     #[cold]
     pub(super) fn look_for_others(&mut self, step: StepIndex) {
         self.fair_at = step + PATIENCE;
+        if (0..self.threads.len()).any(|slot| self.is_starving(slot, step)) {
+            self.starved_at = step;
+        }
         let waiting = (0..self.threads.len()).filter(|slot| *slot != self.current);
         let too_long = waiting.filter(|slot| step - self.threads[*slot].ran_until >= PATIENCE);
         self.overdue = too_long

@@ -7,8 +7,8 @@ use std::backtrace::Backtrace;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Virtual time as the kernel's clocks show it starts here (see `intercept::clock`).
-pub(crate) const EPOCH_NANOSECONDS: u64 = 86_400 * 1_000_000_000;
+/// Where clocks stand when an execution begins: at the year 2030. No file is newer, and programs may subtract from it.
+pub(crate) const EPOCH_NANOSECONDS: u64 = 1_893_456_000 * 1_000_000_000;
 
 impl Active {
     /// Executes a futex system call under control; `None` if it is of a kind that is not modelled.

@@ -408,9 +408,9 @@ impl Active {
         self.world().threads[slot].unheard_panic
     }
 
-    /// When a wait of `duration` that starts now gives up, in virtual time.
+    /// When a wait of `duration` that starts now gives up, in virtual time. One that is longer than any clock goes never does.
     pub(crate) fn deadline(&self, duration: Duration) -> u64 {
-        self.world().now().saturating_add(nanoseconds(duration)).min(u64::MAX - 1)
+        self.world().now().saturating_add(nanoseconds(duration))
     }
 
     /// The running thread has let `duration` pass.

@@ -4,24 +4,31 @@ use super::outcome::PanicReport;
 use super::{Active, active};
 use std::any::Any;
 use std::panic::PanicHookInfo;
+use std::sync::OnceLock;
 
 /// What a scope panics with when one of its threads did. It says nothing of the cause.
 pub(crate) const IN_SCOPE: &str = "a scoped thread panicked";
 
+/// The hook that was there before ours.
+static PREVIOUS: OnceLock<Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send>> = OnceLock::new();
+
 /// Installs a hook that notes panics of the execution going on and leaves all others to the hook
 /// that was there.
 pub(crate) fn install_hook() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(chain_hook);
+    PREVIOUS.get_or_init(|| {
+        let previous = std::panic::take_hook();
+        // It owns no memory: a test that installs one of its own drops this one, and it is put back after the execution.
+        std::panic::set_hook(Box::new(hook));
+        previous
+    });
 }
 
-fn chain_hook() {
-    let previous = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if !note(info) {
-            previous(info);
-        }
-    }));
+fn hook(info: &PanicHookInfo<'_>) {
+    if !note(info)
+        && let Some(previous) = PREVIOUS.get()
+    {
+        previous(info);
+    }
 }
 
 fn note(info: &PanicHookInfo<'_>) -> bool {

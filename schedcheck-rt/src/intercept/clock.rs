@@ -30,8 +30,7 @@ pub(super) unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, out: *mut 
     if let Some(active) = active()
         && active.in_user()
     {
-        // It starts a whole day in, so that programs may subtract from it.
-        let now = EPOCH_NANOSECONDS + active.read_clock();
+        let now = EPOCH_NANOSECONDS.saturating_add(active.read_clock());
         // SAFETY: the caller's promise.
         unsafe {
             (*out).tv_sec = (now / 1_000_000_000) as i64;

@@ -1,16 +1,19 @@
 //! Plain memory accesses: the compiler's thread sanitizer pass announces those of instrumented crates with these calls.
 //!
 //! What is compiled without it stays unseen: the engine, code of std that is not generic, other languages, assembly.
+//! Comparisons of slices are calls of the C library's `memcmp`, of which the pass says nothing: that function is ours.
 //!
 //! A volatile read is how code says that it reads what others may be writing, and will look afterwards whether they did:
 //! the optimistic reads of sequence locks (`AtomicCell` of crossbeam), for which the language has nothing better yet. It
 //! is not taken for a race.
 
+use super::outside::look_up;
 use crate::exec::active;
 use crate::exec::outside::Kind;
 use crate::races::Touch;
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 #[inline(always)]
 fn access(address: usize, size: usize, touch: Touch, caller: usize) {
@@ -79,7 +82,7 @@ accesses! {
         __tsan_unaligned_volatile_write16 __tsan_read_write16 __tsan_unaligned_read_write16;
 }
 
-/// Functions that the pass calls instead of the C library's, with one more argument: the caller.
+/// Functions that are called instead of the C library's, with one more argument: the caller.
 macro_rules! with_caller {
     ($( $name:ident => $target:ident; )*) => { $(
         #[unsafe(no_mangle)]
@@ -94,9 +97,42 @@ macro_rules! with_caller {
 }
 
 with_caller! {
+    memcmp => compare;
+    bcmp => compare;
     __tsan_memcpy => copy;
     __tsan_memmove => copy_overlapping;
     __tsan_memset => set;
+}
+
+/// The C library's `memcmp`, once it was looked up.
+static COMPARE: AtomicUsize = AtomicUsize::new(UNKNOWN);
+const UNKNOWN: usize = 0;
+/// It is being looked up.
+const SOUGHT: usize = 1;
+
+unsafe extern "C" fn compare(
+    first: *const c_void,
+    second: *const c_void,
+    size: usize,
+    caller: usize,
+) -> c_int {
+    type Compare = unsafe extern "C" fn(*const c_void, *const c_void, usize) -> c_int;
+    access(first.addr(), size, Touch::Read, caller);
+    access(second.addr(), size, Touch::Read, caller);
+    if COMPARE.load(Relaxed) == UNKNOWN {
+        COMPARE.store(SOUGHT, Relaxed);
+        COMPARE.store(look_up(c"memcmp").max(SOUGHT), Relaxed);
+    }
+    match COMPARE.load(Relaxed) {
+        UNKNOWN | SOUGHT => {
+            // SAFETY: the caller's promise. Volatile, or the compiler would see in it what it is.
+            let byte = |of: *const c_void, at: usize| unsafe { of.cast::<u8>().add(at).read_volatile() };
+            let different = (0..size).find(|&at| byte(first, at) != byte(second, at));
+            different.map_or(0, |at| c_int::from(byte(first, at)) - c_int::from(byte(second, at)))
+        }
+        // SAFETY: the C library's function; the caller's promise.
+        real => unsafe { std::mem::transmute::<usize, Compare>(real)(first, second, size) },
+    }
 }
 
 fn copied(to: *mut c_void, from: *const c_void, size: usize, caller: usize) {

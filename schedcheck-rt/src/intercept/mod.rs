@@ -11,7 +11,7 @@
 //! | `syscall` | threads that block in a futex block in the model; `getrandom` again |
 //! | `__tsan_atomic*` | atomic operations inside generic std code (`Arc`) that is compiled into user crates |
 //! | files, sockets, locks, … (`outside`) | the real ones, but noted; waiting for events of the program itself is the model's (`events`) |
-//! | other `__tsan_*` | plain memory accesses, for data races |
+//! | other `__tsan_*`, `memcmp` | plain memory accesses, for data races |
 
 mod alloc;
 mod clock;

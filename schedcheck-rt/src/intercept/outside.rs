@@ -72,7 +72,7 @@ impl Real {
 }
 
 /// The C library's symbol: its newest version, for which the library itself has to be asked.
-fn look_up(name: &CStr) -> usize {
+pub(super) fn look_up(name: &CStr) -> usize {
     // SAFETY: finds a library that is loaded, and symbols.
     unsafe {
         let library = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
