@@ -307,6 +307,28 @@ fn threads_that_outlive_the_test_are_a_failure_where_that_is_asked_for() {
     assert_eq!(run(joins_it, true), "Passed");
 }
 
+#[test]
+fn a_thread_has_the_stack_that_it_was_started_with() {
+    fn fills(bytes: usize) -> usize {
+        let mut large = [0_u8; 1 << 20];
+        std::hint::black_box(&mut large)[bytes % 7] = 1;
+        let below = if bytes > large.len() { fills(bytes - large.len()) } else { 0 };
+        below + usize::from(std::hint::black_box(&large)[bytes % 7])
+    }
+    fn body() -> TestResult {
+        for size in [40 << 20, 20 << 20] {
+            let deep = thread::Builder::new().stack_size(size).spawn(move || fills(size / 2)).unwrap();
+            thread::spawn(|| ()).join().unwrap();
+            assert_eq!(deep.join().unwrap(), size / 2 >> 20);
+        }
+        Ok(())
+    }
+    for _ in 0..2 {
+        let (_, outcome) = run(body, &[]);
+        assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    }
+}
+
 /// Works, instead of waiting, until somebody says that it is enough.
 fn works_until_it_is_stopped() -> TestResult {
     let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));

@@ -96,6 +96,8 @@ pub(crate) struct World {
     /// What the test body has returned: `None` within if it panicked.
     pub(super) returned: Option<Option<TestResult>>,
     pub(crate) stacks: StackPool,
+    /// How large stacks are at least where nobody wishes for another size, as std reads it from the environment.
+    pub(crate) least_stack: usize,
     /// What each thread remembers of its own steps, by its slot. Those of slots that are not used are as new.
     pub(crate) spins: Vec<Spin>,
     /// Objects of a round that is being considered; kept for its memory.
@@ -198,6 +200,7 @@ impl World {
             thread_objects: Vec::new(),
             returned: None,
             stacks: StackPool::default(),
+            least_stack: std::env::var("RUST_MIN_STACK").ok().and_then(|size| size.parse().ok()).unwrap_or(0),
             spins: Vec::new(),
             used: Vec::new(),
             trace: Trace::default(),
@@ -336,6 +339,7 @@ impl World {
             leavings: std::ptr::null_mut(),
             time: 0,
             std_words: Kept::default(),
+            stack_size: None,
             stack_base: 0,
             engine_top: 0,
             unheard_panic: false,

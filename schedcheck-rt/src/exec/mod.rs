@@ -351,14 +351,21 @@ impl Active {
         object
     }
 
-    /// Starts a thread; it runs when it is chosen.
-    pub(crate) fn spawn(&self, name: Option<String>, body: Box<dyn FnOnce()>, site: Site) -> Slot {
+    /// Starts a thread, perhaps with a wish for the size of its stack; it runs when it is chosen.
+    pub(crate) fn spawn(
+        &self,
+        name: Option<String>,
+        stack_size: Option<usize>,
+        body: Box<dyn FnOnce()>,
+        site: Site,
+    ) -> Slot {
         self.in_engine(|world| {
             // Out of the execution's heap.
             let name = name.as_deref().map(|name| Cow::Owned(name.to_owned()));
             let spawned_by = world.trace.events.len() as u32 - 1;
             let slot = world.add_thread(name, Body::Spawned(body), site);
             world.threads[slot].op.arg = spawned_by;
+            world.threads[slot].stack_size = stack_size;
             if let Some(races) = &mut world.races {
                 races.spawned(world.current, slot);
             }

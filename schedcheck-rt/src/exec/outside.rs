@@ -2,6 +2,7 @@
 
 use super::call_stack::calls_of_user;
 use super::outcome::of_package;
+use super::places::Backtraces;
 use super::{Active, Execution};
 use std::backtrace::Backtrace;
 use std::cell::OnceCell;
@@ -54,7 +55,7 @@ impl Kind {
 #[derive(Debug)]
 struct Meeting {
     kind: u8,
-    /// The function, and who called it; nothing if another process met it.
+    /// The function, and who called it; nothing if another process met it, or if nobody could ask.
     seen: Option<(&'static CStr, &'static str, Backtrace)>,
     /// Finding the place takes a while, so it is left until somebody asks.
     text: OnceCell<String>,
@@ -82,6 +83,8 @@ pub(crate) struct Met {
     /// One bit for each kind.
     kinds: u32,
     first: Vec<Meeting>,
+    /// Where it would not do to ask who calls.
+    backtraces: OnceCell<Backtraces>,
 }
 
 impl Met {
@@ -109,8 +112,14 @@ impl Active {
     #[inline(never)]
     fn meets_first(&self, kind: Kind, function: &'static CStr) {
         self.in_engine(|world| {
-            let seen = Some((function, kind.name(), Backtrace::force_capture()));
-            world.met.add(Meeting { kind: kind as u8, seen, text: OnceCell::new() });
+            let text = OnceCell::new();
+            let seen = if world.met.backtraces.get_or_init(Backtraces::find).are_under_way() {
+                let _ = text.set(format!("{} ({})", kind.name(), function.to_string_lossy()));
+                None
+            } else {
+                Some((function, kind.name(), Backtrace::force_capture()))
+            };
+            world.met.add(Meeting { kind: kind as u8, seen, text });
         });
     }
 }

@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn work_is_done_there_and_its_result_comes_back() {
-        let stack = FixedStack::of(40_100);
+        let stack = FixedStack::of(40_100, 0);
         let top = stack.engine_top();
         let text = String::from("captured");
         // SAFETY: a stack on which nobody works.
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_panic_there_comes_back_to_the_caller() {
-        let stack = FixedStack::of(40_101);
+        let stack = FixedStack::of(40_101, 0);
         let outcome = std::panic::catch_unwind(|| {
             // SAFETY: a stack on which nobody works.
             unsafe { call(stack.engine_top(), || std::panic::resume_unwind(Box::new(7))) }

@@ -339,7 +339,8 @@ fn pass_turns(active: Active, root: &Kept) {
 /// A carrier that executes the thread's announced `Begin` and then its body.
 fn started(world: &mut World, slot: Slot, body: Body) -> Carried {
     let thread = &mut world.threads[slot];
-    let stack = world.stacks.take(usize::from(thread.id.0));
+    let wished = thread.stack_size.unwrap_or(world.least_stack);
+    let stack = world.stacks.take(usize::from(thread.id.0), wished);
     (thread.stack_base, thread.engine_top) = (stack.base().get(), stack.engine_top());
     if let Some(races) = &mut world.races {
         let limit = stack.limit().get();

@@ -15,14 +15,14 @@ pub(crate) struct StackPool {
 }
 
 impl StackPool {
-    /// The stack of thread number `thread`.
-    pub(crate) fn take(&mut self, thread: usize) -> FixedStack {
+    /// The stack of thread number `thread`, which wishes for so many bytes.
+    pub(crate) fn take(&mut self, thread: usize, wished: usize) -> FixedStack {
         if self.stacks.len() <= thread {
             self.stacks.resize_with(thread + 1, || None);
         }
         let limits = &mut self.limits;
-        self.stacks[thread].take().unwrap_or_else(|| {
-            let stack = FixedStack::of(thread);
+        self.stacks[thread].take().filter(|stack| stack.fits(wished)).unwrap_or_else(|| {
+            let stack = FixedStack::of(thread, wished);
             limits.push(stack.limit().get());
             stack
         })

@@ -67,6 +67,8 @@ pub(crate) struct Thread {
     pub(crate) time: u64,
     /// What std keeps for it while another thread has its turn.
     pub(crate) std_words: Kept,
+    /// How large its stack is to be, if it was started with a wish.
+    pub(crate) stack_size: Option<usize>,
     /// The highest address of its stack.
     pub(crate) stack_base: usize,
     /// Where the engine's stack for it begins.

@@ -11,8 +11,8 @@
 //! such a *private* stack nothing is noted: a race needs two threads, and as long as only one has accessed the stack in an
 //! execution there is none. Which stacks are private is found out. All are taken for it at first; where another thread
 //! accesses one, it counts as shared from then on, for all executions to come, and the one under way is *blind*: it lacks
-//! what the owner did before. It is ended there and made once more, like one whose stacks had to be cleaned first
-//! (`exec/run.rs`). So every execution that counts has noted all accesses to every stack that several threads accessed in
+//! what the owner did before. It goes on to its end, since it may have something to undo outside, and is made once more, like
+//! one whose stacks had to be cleaned first (`exec/run.rs`). So every execution that counts has noted all accesses to every stack that several threads accessed in
 //! it, which are all that can be part of a race. Where an execution cannot be made again, because a guide decided in
 //! it, everything is noted from the beginning.
 

@@ -58,7 +58,7 @@ impl Director {
     {
         // SAFETY: `finish` waits for the thread before anything that it borrows is gone, and where that is not
         // reached the execution ends.
-        let started = unsafe { spawn_controlled(Some(name.to_owned()), body, Location::caller()) };
+        let started = unsafe { spawn_controlled((Some(name.to_owned()), None), body, Location::caller()) };
         now().direct(started.slot);
         self.slots.borrow_mut().push(started.slot);
     }

@@ -23,6 +23,7 @@ const MESSAGES: &[(&str, &str)] = &[
     ("accesses::buggy_copy_from", "data race: thread 'main' reads 16 bytes"),
     ("accesses::buggy_copy_to", "data race: thread 'main' writes 16 bytes"),
     ("accesses::buggy_move", "data race: thread 'main' reads 9 bytes"),
+    ("accesses::buggy_comparison", "data race: thread 'main' reads 30 bytes"),
     ("accesses::buggy_set", "data race: thread 'main' writes 64 bytes"),
     (
         "counted::buggy_count_that_is_read_again",

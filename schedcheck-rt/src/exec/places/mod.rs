@@ -11,6 +11,7 @@
 //! the place of last calls, equal code of several functions made one) are off in the user's crates: the
 //! command's `build/wrapper.rs` has the list.
 
+mod backtraces;
 mod changed;
 mod elements;
 mod elf;
@@ -23,6 +24,7 @@ use super::controller::World;
 use super::own_stack;
 use crate::model::{Kind, Op, Site};
 use crate::search::step::{ObjectId, Places};
+pub(crate) use backtraces::Backtraces;
 pub use changed::ChangedLines;
 pub use elements::Element;
 use rustc_hash::{FxHashMap, FxHasher};

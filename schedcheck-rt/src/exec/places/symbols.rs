@@ -9,6 +9,10 @@ use std::ffi::{c_int, c_void};
 pub(super) struct Ranges(Vec<(usize, usize)>);
 
 impl Ranges {
+    pub(super) fn add(&mut self, start: usize, end: usize) {
+        self.0.push((start, end));
+    }
+
     /// Sorted and without overlaps, ready to be asked.
     pub(super) fn finished(mut self) -> Ranges {
         self.0.sort_unstable();

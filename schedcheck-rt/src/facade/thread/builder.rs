@@ -21,7 +21,7 @@ where
     Builder::new().spawn(f).expect("failed to spawn thread")
 }
 
-/// The same as [`std::thread::Builder`]. Under control the stack size is the tool's.
+/// The same as [`std::thread::Builder`].
 #[must_use = "must eventually spawn the thread"]
 #[derive(Debug)]
 pub struct Builder {
@@ -71,7 +71,7 @@ impl Builder {
     {
         if active().is_some() {
             // SAFETY: the caller's promise.
-            let controlled = unsafe { spawn_controlled(self.name, f, Location::caller()) };
+            let controlled = unsafe { spawn_controlled(self.wishes(), f, Location::caller()) };
             return Ok(JoinHandle(Joinable::Controlled(controlled)));
         }
         // SAFETY: the caller's promise.
@@ -94,8 +94,9 @@ impl Builder {
         scope.spawn_with(self, f, Location::caller())
     }
 
-    pub(super) fn take_name(self) -> Option<String> {
-        self.name
+    /// Its settings.
+    pub(super) fn wishes(self) -> Wishes {
+        (self.name, self.stack_size)
     }
 
     /// The system's builder with the same settings.
@@ -111,11 +112,14 @@ impl Builder {
     }
 }
 
+/// The name of a thread, and how large its stack is to be.
+pub(crate) type Wishes = (Option<String>, Option<usize>);
+
 /// Starts `f` as a thread of the execution.
 ///
 /// # Safety
 /// The execution must not outlive what `f` borrows, or the thread must be joined before.
-pub(crate) unsafe fn spawn_controlled<'a, F, T>(name: Option<String>, f: F, site: Site) -> Controlled<T>
+pub(crate) unsafe fn spawn_controlled<'a, F, T>(wishes: Wishes, f: F, site: Site) -> Controlled<T>
 where
     F: FnOnce() -> T + 'a,
     T: 'a,
@@ -134,15 +138,15 @@ where
     });
     // SAFETY: the caller's promise makes the borrow outlive the thread.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce() + 'static>>(body) };
-    let slot = start(name, body, site);
+    let slot = start(wishes, body, site);
     Controlled { slot, thread: Thread::controlled(slot), outcome: PhantomData }
 }
 
 #[inline(never)]
-fn start(name: Option<String>, body: Box<dyn FnOnce()>, site: Site) -> usize {
+fn start((name, stack_size): Wishes, body: Box<dyn FnOnce()>, site: Site) -> usize {
     let active = active().expect("a controlled thread starts in an execution");
     active.perform(Op::new(Kind::Spawn, ObjectId::NONE, site));
-    active.spawn(name, body, site)
+    active.spawn(name, stack_size, body, site)
 }
 
 #[cold]

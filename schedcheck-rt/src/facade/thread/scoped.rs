@@ -139,7 +139,7 @@ impl<'scope> Scope<'scope, '_> {
         match &self.threads {
             Threads::Controlled(slots) => {
                 // SAFETY: the scope joins the thread before it ends.
-                let controlled = unsafe { spawn_controlled(builder.take_name(), f, site) };
+                let controlled = unsafe { spawn_controlled(builder.wishes(), f, site) };
                 slots.push(controlled.slot);
                 Ok(ScopedJoinHandle(Joinable::Controlled(controlled)))
             }
