@@ -52,6 +52,23 @@ fn what_a_test_meets_is_named_with_its_place() {
 }
 
 #[test]
+fn what_a_test_does_to_its_process_ends_with_an_execution() {
+    for test in [
+        "installs_a_hook_of_its_own",
+        "panics_with_the_hook_of_std",
+        "shows_a_backtrace",
+        "removes_what_it_has_made",
+    ] {
+        let verdict = verdict(test, &[], 0);
+        assert_eq!(
+            (&verdict["outcome"], &verdict["complete"]),
+            (&"passed".into(), &true.into()),
+            "{verdict}"
+        );
+    }
+}
+
+#[test]
 fn threads_that_wait_for_each_other_in_the_kernel_are_controlled() {
     for test in ["talks_through_a_pipe", "one_listens_first"] {
         let verdict = verdict(test, &[], 0);
