@@ -97,6 +97,23 @@ fn a_wrapper_that_the_user_has_is_still_called() {
 }
 
 #[test]
+fn link_time_optimisation_is_switched_off_wherever_it_is_switched_on() {
+    let project = Project::copy_of("plain");
+    let list = |args: &[&str]| {
+        let call = project.schedcheck(&[&["list", "--all-tests", "-v"], args].concat());
+        let told = call.env("CARGO_PROFILE_TEST_LTO", "true").run().expect_code(0).stderr;
+        assert!(!told.contains("lto=fat") && !told.contains(" -C lto "), "{told}");
+    };
+    // Of the environment alone: no profile is in the manifest.
+    list(&[]);
+    let manifest = project.read("Cargo.toml");
+    let profiles = "[profile.release]\nlto = true\n[profile.mine]\ninherits = \"release\"\nlto = \"fat\"\n";
+    project.write("Cargo.toml", format!("{manifest}\n{profiles}"));
+    list(&["--release"]);
+    list(&["--profile", "mine", "--config", "profile.mine.lto=\"thin\""]);
+}
+
+#[test]
 fn skipped_crates_keep_the_real_std() {
     let project = Project::copy_of("plain");
     let manifest = project.read("Cargo.toml");
