@@ -227,7 +227,8 @@ fn work(
     }
 }
 
-/// Replays what is kept of a test, then explores it. Its replay file exists before anyone hears of a failure.
+/// Replays what is kept of a test, then explores it. Its replay file, if there can be one, exists before anyone hears
+/// of a failure.
 fn one_test(
     session: &Session,
     args: &RunArgs,
@@ -272,7 +273,7 @@ fn one_test(
     Ok(match verdict {
         Verdict::Stopped(progress) => Report::Stopped(plan.id.clone(), progress),
         Verdict::Finished { finished, pending, .. } => {
-            Report::Finished(Box::new(session.result(plan, *finished, pending, &args.cargo)?))
+            Report::Finished(Box::new(session.result(plan, *finished, pending, &args.cargo)))
         }
     })
 }
