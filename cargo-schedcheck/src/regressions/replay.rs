@@ -13,7 +13,7 @@ use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
 use crate::paths::{as_typed, utf8};
 use crate::reports::event::{RunStarted, Summary, TestResult};
-use crate::reports::{Event, Reports, Sink, Volume, say};
+use crate::reports::{Event, Reports, Volume, say};
 use crate::run::Purpose;
 use crate::run::explore::{Verdict, attend};
 use crate::run::request::Request;
@@ -37,10 +37,10 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let limits = session.settings.general();
     let purpose = Purpose::Explore;
     let started = RunStarted { tests: 1, binaries: 1, limits, replay: true, purpose };
-    let mut sink = Reports::new(&args.output, &KeepOpts::default(), volume, session.project.root())?;
+    let mut reports = Reports::new(&args.output, &KeepOpts::default(), volume, session.project.root())?;
     let start = std::time::Instant::now();
-    sink.event(&Event::RunStarted(&started))?;
-    sink.event(&Event::TestStarted(&file.id()))?;
+    reports.tell(&Event::RunStarted(&started))?;
+    reports.tell(&Event::TestStarted(&file.id()))?;
     let once = Once { file: &file, binary, source_dirs: &source_dirs };
     let Replayed { state, mut finished } = once.run(args.os_threads)?;
     if let (Some(debugger), State::Fails) = (&args.debugger, state) {
@@ -65,7 +65,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         replay: Some(path),
         source_dirs: source_dirs.clone(),
     };
-    sink.event(&Event::TestFinished(&result))?;
+    reports.tell(&Event::TestFinished(&result))?;
     let summary = Summary {
         passed: 0,
         failed: 1,
@@ -76,7 +76,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         certificate: None,
         exit_code,
     };
-    sink.event(&Event::RunFinished(&summary))?;
+    let exit_code = reports.finish(summary);
     if args.save && state == State::Fails {
         let kept = saved::keep(&args.file, &binary.package_dir)?;
         if !cargo.quiet {

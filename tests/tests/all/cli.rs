@@ -209,7 +209,7 @@ fn crashes_and_silence_are_findings() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_reader_that_goes_away_ends_a_run_without_a_verdict() {
     let project = Project::copy_of("canned");
     project.schedcheck(&["list"]).run().expect_code(0);
     let mut command = project.schedcheck(&["is_slow", "--message-format", "json"]).command();
@@ -217,7 +217,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut [0; 10]).unwrap();
     drop(stdout);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[cfg(unix)]
