@@ -46,8 +46,8 @@ pub enum ExpectedError {
     Usage(String),
     #[error("{0}")]
     BadSetup(String),
-    /// The user pressed Ctrl-C while something was being prepared.
-    #[error("interrupted before any test was explored")]
+    /// The user pressed Ctrl-C, and there is no summary to print.
+    #[error("interrupted")]
     Interrupted,
     /// Whoever read what a run prints has closed the pipe.
     #[error("nobody reads what is printed any more")]

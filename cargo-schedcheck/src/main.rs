@@ -29,7 +29,7 @@ use std::process::ExitCode as ProcessExit;
 
 use clap::FromArgMatches;
 use cli::{Cli, Command};
-use error::Result;
+use error::{ExpectedError, Result};
 use exit_code::ExitCode;
 
 fn main() -> ProcessExit {
@@ -61,6 +61,8 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
     match outcome {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
+            // Whatever it looks like: what it comes from is Ctrl-C.
+            let error = if run::interrupt::was_behind_it() { ExpectedError::Interrupted } else { error };
             if let Some(message) = error.message() {
                 // Whoever closed stderr does not want to know.
                 let _ = writeln!(anstream::stderr(), "{}", styled(&message));

@@ -16,6 +16,7 @@ use crate::reports::event::{RunStarted, Summary, TestResult};
 use crate::reports::{Event, Reports, Volume, say};
 use crate::run::Purpose;
 use crate::run::explore::{Verdict, attend};
+use crate::run::interrupt;
 use crate::run::request::Request;
 use crate::run::session::{self, Session};
 use crate::run::wire::{Finished, Outcome, Schedule};
@@ -142,8 +143,9 @@ impl Once<'_> {
         let schedule = sites::moved(self.file.schedule.clone(), self.source_dirs);
         let request = self.request(&schedule, os_threads).record(&work.join("record"));
         match attend(self.binary, &request, &work, false, PATIENCE, &AtomicBool::new(false), |_| {})? {
-            Verdict::Finished { finished, .. } => Ok(self.judged(*finished)),
-            Verdict::Stopped(_) => Err(ExpectedError::Interrupted),
+            Verdict::Finished { finished, .. } if !interrupt::is_requested() => Ok(self.judged(*finished)),
+            // A run that was ended is no divergence, whatever it has become.
+            Verdict::Finished { .. } | Verdict::Stopped(_) => Err(ExpectedError::Interrupted),
         }
     }
 

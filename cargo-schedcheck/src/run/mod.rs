@@ -215,7 +215,10 @@ fn work(
         let Some(plan) = queue.lock().ok().and_then(|mut queue| queue.pop_front()) else {
             return;
         };
-        let report = one_test(session, args, &plan, allotment, &tell).unwrap_or_else(Report::Failed);
+        let report = one_test(session, args, &plan, allotment, &tell).unwrap_or_else(|error| match error {
+            ExpectedError::Interrupted => Report::Stopped(plan.id.clone(), Progress::default()),
+            error => Report::Failed(error),
+        });
         if let Report::Finished(result) = &report
             && result.failed()
             && session.settings.fail_fast

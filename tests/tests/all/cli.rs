@@ -2,6 +2,7 @@
 use std::io::Read;
 use std::process::Stdio;
 
+use fs_err as fs;
 use schedcheck_tests::project::Project;
 
 #[test]
@@ -238,6 +239,17 @@ fn ctrl_c_ends_with_a_summary() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(text.contains(r#""type":"test-stopped""#), "{text}");
     assert!(text.trim_end().ends_with(r#""unfinished":1,"exit_code":130}"#), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn whatever_error_comes_of_ctrl_c_the_code_is_its_own() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::copy_of("plain");
+    let cargo = project.write("cargo.sh", "#!/bin/sh\nkill -INT $PPID\nexit 1\n");
+    fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let output = project.schedcheck(&["list"]).env("CARGO", &cargo).run().expect_code(130);
+    assert_eq!(output.stderr, "error: interrupted\n");
 }
 
 #[cfg(unix)]
