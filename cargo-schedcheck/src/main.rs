@@ -49,9 +49,17 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
     if by_cargo {
         args.remove(1);
     }
-    let matches = cli::command().get_matches_from(args);
+    let matches = match cli::environment::parse(&args) {
+        Ok(matches) => matches,
+        Err(cli::environment::Refusal::OfArguments(error)) => error.exit(),
+        Err(cli::environment::Refusal::OfVariable(message)) => {
+            reports::say(&styled(&format!("error: {message}")));
+            return ExitCode::BadSetup;
+        }
+    };
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    for warning in cli::environment::warnings(std::env::vars_os().map(|(name, _)| name)) {
+    let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    for warning in cli::environment::warnings(set.map(|(name, _)| name)) {
         let style = clap_cargo::style::WARN;
         let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {warning}");
     }

@@ -87,7 +87,7 @@ fn bad_usage_is_explained_before_anything_is_built() {
 #[test]
 fn environment_variables_are_twins_of_flags() {
     let project = Project::copy_of("canned");
-    let output = project.schedcheck(&["passes"]).env("SCHEDCHECK_PRIORITY", "bp").run().expect_code(2);
+    let output = project.schedcheck(&["passes"]).env("SCHEDCHECK_PRIORITY", "bp").run().expect_code(96);
     assert!(output.stderr.contains("unknown priority `bp`"), "{}", output.stderr);
     let output = project.schedcheck(&["list", "passes"]).env("SCHEDCHECK_BUOND", "2").run().expect_code(0);
     assert!(output.stderr.contains("SCHEDCHECK_BUOND is not known (did you mean `SCHEDCHECK_BOUND`?)"));
@@ -122,6 +122,29 @@ fn environment_variables_are_twins_of_flags() {
     ] {
         assert!(request.lines().any(|l| l == line), "{line} is not in:\n{request}");
     }
+}
+
+#[test]
+fn a_variable_may_be_empty_but_not_wrong() {
+    let project = Project::copy_of("plain");
+    let show = |variables: &[(&str, &str)], args: &[&str]| {
+        let call = project.schedcheck(&[&["show-config"], args].concat());
+        variables.iter().fold(call, |call, (name, value)| call.env(name, value)).run()
+    };
+    let empty = ["BOUND", "RACES", "MAX_TIME", "COOPERATIVE", "SKIP", "PRESET", "OF_NOBODY"];
+    let empty = empty.map(|name| format!("SCHEDCHECK_{name}"));
+    let output = show(&empty.each_ref().map(|name| (name.as_str(), "")), &[]).expect_code(0);
+    assert_eq!(output.own_stderr(), "");
+    let output = show(&[("SCHEDCHECK_BOUND", "many"), ("SCHEDCHECK_SEED", "3")], &[]).expect_code(96);
+    assert!(
+        output.stderr.contains("in the environment, SCHEDCHECK_BOUND: invalid value 'many'"),
+        "{}",
+        output.stderr
+    );
+    let output = show(&[("SCHEDCHECK_SEQ", "a -> b")], &["--reach", "a & b"]).expect_code(96);
+    assert!(output.stderr.contains("SCHEDCHECK_SEQ"), "{}", output.stderr);
+    // What is typed is judged as ever.
+    show(&[("SCHEDCHECK_BOUND", "many")], &["--bound", "few"]).expect_code(2);
 }
 
 #[test]
