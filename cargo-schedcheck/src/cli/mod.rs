@@ -305,6 +305,14 @@ mod tests {
     }
 
     #[test]
+    fn budgets_are_more_than_nothing() {
+        for flag in ["--max-executions", "--max-steps", "--max-time"] {
+            let args = ["cargo schedcheck", flag, "0"];
+            assert_eq!(super::command().try_get_matches_from(args).unwrap_err().exit_code(), 2, "{flag}");
+        }
+    }
+
+    #[test]
     fn options_of_the_harness_are_no_filters() {
         let parse = |args: &[&str]| {
             let all = [&["cargo schedcheck"], args].concat();
