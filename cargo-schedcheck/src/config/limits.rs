@@ -85,7 +85,8 @@ impl Limits {
             hunts: opts.hunts,
             seq: opts.seq.clone(),
             reach: opts.reach.clone(),
-            levels: opts.levels,
+            // Nothing but random schedules: no bounded search beside them, unless that is asked for.
+            levels: opts.levels.or(opts.sample.is_some().then_some(Switch::Off)),
             symmetry: opts.symmetry,
             leaks: opts.leaks,
             spurious: opts.spurious,
@@ -173,5 +174,21 @@ impl Limits {
         let names =
             lists.into_iter().flat_map(|(key, list)| list.iter().map(move |name| (key, name.clone())));
         single.chain(names).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_schedules_have_no_bounded_search_beside_them() {
+        let levels = |sample: Option<&str>, levels| {
+            let sample = sample.map(str::to_owned);
+            Limits::from_cli(&ExploreOpts { sample, levels, ..ExploreOpts::default() }).levels
+        };
+        assert_eq!(levels(Some("walk"), None), Some(Switch::Off));
+        assert_eq!(levels(Some("walk"), Some(Switch::On)), Some(Switch::On));
+        assert_eq!(levels(None, None), None);
     }
 }
