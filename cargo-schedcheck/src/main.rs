@@ -125,9 +125,10 @@ fn list(args: &cli::ListArgs) -> Result<ExitCode> {
 
 /// Removes the engines and our folder in the target directory.
 fn clean(args: &cli::CleanArgs) -> Result<ExitCode> {
-    build::sysroot::clean()?;
     let toolchain = build::toolchain::Toolchain::find()?;
+    // Where there is no project, nothing is done: half of it would be a surprise.
     let project = build::project::Project::load(&toolchain, &args.cargo)?;
+    build::sysroot::clean(args.cargo.quiet)?;
     if project.output_dir.exists() {
         fs_err::remove_dir_all(&project.output_dir)?;
     }

@@ -2,9 +2,11 @@
 //!
 //! A finished sysroot is a folder `KEY/` with a `manifest` and the libraries; it appears by one rename, so a reader sees
 //! all of it or nothing. Builders exclude each other with a lock file; what a killed one leaves behind is removed by the next.
+use std::fs::TryLockError;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -60,8 +62,7 @@ pub fn prepare(toolchain: &Toolchain, offline: bool, quiet: bool) -> Result<Sysr
         return Ok(Sysroot { dir, id: manifest.id });
     }
     fs::create_dir_all(&root)?;
-    let lock = fs::File::create(root.join("lock"))?;
-    lock.file().lock()?;
+    let _lock = lock(&root, quiet)?;
     // Another command may have built it while this one waited.
     if let Some(manifest) = Manifest::read(&dir) {
         return Ok(Sysroot { dir, id: manifest.id });
@@ -81,13 +82,12 @@ pub fn prepare(toolchain: &Toolchain, offline: bool, quiet: bool) -> Result<Sysr
 }
 
 /// Removes every engine that was ever built.
-pub fn clean() -> Result<()> {
+pub fn clean(quiet: bool) -> Result<()> {
     let root = engines_dir()?;
     if !root.exists() {
         return Ok(());
     }
-    let lock = fs::File::create(root.join("lock"))?;
-    lock.file().lock()?;
+    let _lock = lock(&root, quiet)?;
     for entry in root.read_dir_utf8()? {
         let entry = entry?;
         // The lock itself stays: somebody may be waiting for it.
@@ -96,6 +96,30 @@ pub fn clean() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Waits until nobody else builds or removes engines. Dropping the file lets the next one in.
+fn lock(root: &Utf8Path, quiet: bool) -> Result<fs::File> {
+    let lock = fs::File::create(root.join("lock"))?;
+    let mut spinner = None;
+    loop {
+        match lock.file().try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if interrupt::is_requested() => {
+                return Err(ExpectedError::Interrupted);
+            }
+            Err(TryLockError::WouldBlock) => {
+                let what = "for another cargo schedcheck that builds the engine";
+                spinner.get_or_insert_with(|| Spinner::start("Waiting", what, quiet));
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+    }
+    if let Some(spinner) = spinner {
+        spinner.finish();
+    }
+    Ok(lock)
 }
 
 fn engines_dir() -> Result<Utf8PathBuf> {

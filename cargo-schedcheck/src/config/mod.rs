@@ -128,8 +128,10 @@ fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec
             let known: BTreeSet<&str> = known.collect();
             let hint = suggest::did_you_mean(name, known.iter().copied());
             let list: Vec<&str> = known.into_iter().collect();
+            // A file that is not there is not to blame.
+            let place = if path.exists() { format!("{path}: ") } else { String::new() };
             return Err(ExpectedError::BadSetup(format!(
-                "{path}: unknown preset `{name}`{hint}; presets: {}",
+                "{place}unknown preset `{name}`{hint}; presets: {}",
                 list.join(", ")
             )));
         }
@@ -199,7 +201,7 @@ mod tests {
     #[test]
     fn unknown_presets_and_circles_are_refused() {
         let unknown = settings("[preset.nightly]", Some("nightli")).unwrap_err().to_string();
-        assert!(unknown.contains("did you mean `nightly`?"), "{unknown}");
+        assert!(unknown.starts_with("unknown preset `nightli` (did you mean `nightly`?)"), "{unknown}");
         assert!(settings("[preset.a]\ninherits = 'b'\n[preset.b]\ninherits = 'a'", Some("a")).is_err());
     }
 }

@@ -52,12 +52,16 @@ fn commands_that_start_together_share_one_engine_and_clean_removes_it() {
         told.push_str(&stderr);
     }
     assert!(told.contains("Preparing the engine for rustc"), "{told}");
+    assert!(told.contains("Waiting for another cargo schedcheck that builds the engine"), "{told}");
     let mut names: Vec<_> =
         cache.join("engines").read_dir_utf8().unwrap().flatten().map(|e| e.into_path()).collect();
     names.retain(|path| path.is_dir());
     assert_eq!(names.len(), 1, "{names:?}");
 
     let clean = || project.schedcheck(&["clean"]).env("SCHEDCHECK_CACHE", &cache).run().expect_code(0);
+    let nowhere = Project::empty();
+    nowhere.schedcheck(&["clean"]).env("SCHEDCHECK_CACHE", &cache).run().expect_code(101);
+    assert!(names[0].exists(), "half of it was done");
     clean();
     assert!(!project.path.join("target/schedcheck").exists());
     let engines: Vec<_> = cache.join("engines").read_dir_utf8().unwrap().flatten().collect();
