@@ -240,8 +240,10 @@ pub struct SelectArgs {
 /// No path of a test begins with a dash: an option of the harness is meant, which stands after `--` in `cargo test`.
 fn parse_filter(text: &str) -> Result<String, String> {
     if text.starts_with('-') {
-        return Err("no test is called so; options such as --exact, --skip NAME and --ignored belong before `--`,                     among those of this command"
-            .to_owned());
+        return Err(
+            "no test is called so; options such as --exact, --skip NAME and --ignored belong before `--`"
+                .to_owned(),
+        );
     }
     Ok(text.to_owned())
 }
