@@ -46,9 +46,12 @@ pub enum ExpectedError {
     Usage(String),
     #[error("{0}")]
     BadSetup(String),
-    /// The user pressed Ctrl-C while something was being prepared.
-    #[error("interrupted before any test was explored")]
+    /// The user pressed Ctrl-C, and there is no summary to print.
+    #[error("interrupted")]
     Interrupted,
+    /// Whoever read what a run prints has closed the pipe.
+    #[error("nobody reads what is printed any more")]
+    NobodyListens,
     #[error("the checkpoint {path} cannot be used: {problem}")]
     Checkpoint { path: camino::Utf8PathBuf, problem: String },
     /// A test process would not do what it was asked to, for example because of an attribute's argument.
@@ -65,7 +68,8 @@ impl ExpectedError {
             Self::BuildFailed | Self::Metadata { .. } => ExitCode::BuildFailed,
             Self::NoTests(_) => ExitCode::NoTests,
             Self::Usage(_) => ExitCode::Usage,
-            Self::Interrupted | Self::DebuggerEnded => ExitCode::Interrupted,
+            Self::Interrupted | Self::NobodyListens | Self::DebuggerEnded => ExitCode::Interrupted,
+            // Of commands that only print: `list | head -1` has done what it was to do.
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::Passed,
             Self::Start { .. }
             | Self::Unreadable { .. }
@@ -84,7 +88,7 @@ impl ExpectedError {
     /// The message for people, or none where somebody else has already spoken.
     pub fn message(&self) -> Option<String> {
         match self {
-            Self::BuildFailed => None,
+            Self::BuildFailed | Self::NobodyListens => None,
             // Cargo's text begins with `error:` itself.
             Self::Metadata { stderr } => Some(stderr.trim_end().to_owned()),
             Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe => None,

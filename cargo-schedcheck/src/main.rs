@@ -29,7 +29,7 @@ use std::process::ExitCode as ProcessExit;
 
 use clap::FromArgMatches;
 use cli::{Cli, Command};
-use error::Result;
+use error::{ExpectedError, Result};
 use exit_code::ExitCode;
 
 fn main() -> ProcessExit {
@@ -49,9 +49,17 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
     if by_cargo {
         args.remove(1);
     }
-    let matches = cli::command().get_matches_from(args);
+    let matches = match cli::environment::parse(&args) {
+        Ok(matches) => matches,
+        Err(cli::environment::Refusal::OfArguments(error)) => error.exit(),
+        Err(cli::environment::Refusal::OfVariable(message)) => {
+            reports::say(&styled(&format!("error: {message}")));
+            return ExitCode::BadSetup;
+        }
+    };
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    for warning in cli::environment::warnings(std::env::vars_os().map(|(name, _)| name)) {
+    let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    for warning in cli::environment::warnings(set.map(|(name, _)| name)) {
         let style = clap_cargo::style::WARN;
         let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {warning}");
     }
@@ -61,6 +69,8 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
     match outcome {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
+            // Whatever it looks like: what it comes from is Ctrl-C.
+            let error = if run::interrupt::was_behind_it() { ExpectedError::Interrupted } else { error };
             if let Some(message) = error.message() {
                 // Whoever closed stderr does not want to know.
                 let _ = writeln!(anstream::stderr(), "{}", styled(&message));
@@ -115,9 +125,10 @@ fn list(args: &cli::ListArgs) -> Result<ExitCode> {
 
 /// Removes the engines and our folder in the target directory.
 fn clean(args: &cli::CleanArgs) -> Result<ExitCode> {
-    build::sysroot::clean()?;
     let toolchain = build::toolchain::Toolchain::find()?;
+    // Where there is no project, nothing is done: half of it would be a surprise.
     let project = build::project::Project::load(&toolchain, &args.cargo)?;
+    build::sysroot::clean(args.cargo.quiet)?;
     if project.output_dir.exists() {
         fs_err::remove_dir_all(&project.output_dir)?;
     }

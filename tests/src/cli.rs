@@ -114,7 +114,7 @@ impl Output {
 
 /// Whether a line tells how far a build is: one of cargo itself, or that the engine is being built.
 pub fn is_of_a_build(line: &str) -> bool {
-    const VERBS: [&str; 9] = [
+    const VERBS: [&str; 10] = [
         "Adding ",
         "Blocking ",
         "Compiling ",
@@ -124,6 +124,7 @@ pub fn is_of_a_build(line: &str) -> bool {
         "Locking ",
         "Preparing ",
         "Updating ",
+        "Waiting ",
     ];
     VERBS.iter().any(|verb| line.trim_start().starts_with(verb))
 }

@@ -153,6 +153,8 @@ pub fn build(
         .arg("--target-dir")
         .arg(&target_dir)
         .args(cargo.build_args())
+        // After those of the user: of several, the last one counts.
+        .args(cargo.without_lto())
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     instructions.apply(&mut command)?;

@@ -2,9 +2,11 @@
 //!
 //! A finished sysroot is a folder `KEY/` with a `manifest` and the libraries; it appears by one rename, so a reader sees
 //! all of it or nothing. Builders exclude each other with a lock file; what a killed one leaves behind is removed by the next.
+use std::fs::TryLockError;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -37,6 +39,8 @@ pub struct Manifest {
     pub test: Utf8PathBuf,
     /// The folder with all libraries.
     pub lib: Utf8PathBuf,
+    /// Their names and sizes.
+    libraries: Vec<(String, u64)>,
 }
 
 impl Manifest {
@@ -47,7 +51,23 @@ impl Manifest {
         let mut lines = text.lines();
         let id = lines.next()?.to_owned();
         let mut facade = || Some(lib.join(lines.next()?));
-        Some(Self { id, std: facade()?, core: facade()?, test: facade()?, lib: lib.clone() })
+        let (std, core, test) = (facade()?, facade()?, facade()?);
+        let sized = |line: &str| {
+            let (size, name) = line.split_once(' ')?;
+            Some((name.to_owned(), size.parse().ok()?))
+        };
+        let libraries = lines.map(sized).collect::<Option<Vec<_>>>()?;
+        Some(Self { id, std, core, test, lib, libraries })
+    }
+
+    /// The same, if all libraries are there as they were built. The cache may lie on a disk that was full, or be cleared
+    /// by somebody file by file; the compiler would tell of it in dozens of errors.
+    fn read_whole(dir: &Utf8Path) -> Option<Self> {
+        let manifest = Self::read(dir)?;
+        let is_whole = |(name, size): &(String, u64)| {
+            fs::metadata(manifest.lib.join(name)).is_ok_and(|file| file.len() == *size)
+        };
+        (!manifest.libraries.is_empty() && manifest.libraries.iter().all(is_whole)).then_some(manifest)
     }
 }
 
@@ -56,14 +76,13 @@ pub fn prepare(toolchain: &Toolchain, offline: bool, quiet: bool) -> Result<Sysr
     let root = engines_dir()?;
     let key = key(toolchain);
     let dir = root.join(&key);
-    if let Some(manifest) = Manifest::read(&dir) {
+    if let Some(manifest) = Manifest::read_whole(&dir) {
         return Ok(Sysroot { dir, id: manifest.id });
     }
     fs::create_dir_all(&root)?;
-    let lock = fs::File::create(root.join("lock"))?;
-    lock.file().lock()?;
+    let _lock = lock(&root, quiet)?;
     // Another command may have built it while this one waited.
-    if let Some(manifest) = Manifest::read(&dir) {
+    if let Some(manifest) = Manifest::read_whole(&dir) {
         return Ok(Sysroot { dir, id: manifest.id });
     }
     remove_leftovers(&root)?;
@@ -81,13 +100,12 @@ pub fn prepare(toolchain: &Toolchain, offline: bool, quiet: bool) -> Result<Sysr
 }
 
 /// Removes every engine that was ever built.
-pub fn clean() -> Result<()> {
+pub fn clean(quiet: bool) -> Result<()> {
     let root = engines_dir()?;
     if !root.exists() {
         return Ok(());
     }
-    let lock = fs::File::create(root.join("lock"))?;
-    lock.file().lock()?;
+    let _lock = lock(&root, quiet)?;
     for entry in root.read_dir_utf8()? {
         let entry = entry?;
         // The lock itself stays: somebody may be waiting for it.
@@ -96,6 +114,30 @@ pub fn clean() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Waits until nobody else builds or removes engines. Dropping the file lets the next one in.
+fn lock(root: &Utf8Path, quiet: bool) -> Result<fs::File> {
+    let lock = fs::File::create(root.join("lock"))?;
+    let mut spinner = None;
+    loop {
+        match lock.file().try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if interrupt::is_requested() => {
+                return Err(ExpectedError::Interrupted);
+            }
+            Err(TryLockError::WouldBlock) => {
+                let what = "for another cargo schedcheck that builds the engine";
+                spinner.get_or_insert_with(|| Spinner::start("Waiting", what, quiet));
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+    }
+    if let Some(spinner) = spinner {
+        spinner.finish();
+    }
+    Ok(lock)
 }
 
 fn engines_dir() -> Result<Utf8PathBuf> {
@@ -261,6 +303,36 @@ fn collect(work: &Utf8Path, host: &str) -> Result<()> {
         manifest.push_str(library.ok_or(ExpectedError::EngineIncomplete { name })?);
         manifest.push('\n');
     }
+    for name in &libraries {
+        let size = fs::metadata(finished.join("lib").join(name))?.len();
+        manifest.push_str(&format!("{size} {name}\n"));
+    }
     fs::write(finished.join("manifest"), manifest)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_without_all_of_its_libraries_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = Utf8Path::from_path(dir.path()).unwrap();
+        let deps = dir.join("target/host/release/deps");
+        fs::create_dir_all(&deps).unwrap();
+        for name in FACADES {
+            fs::write(deps.join(format!("lib{name}-12ab.rlib")), name).unwrap();
+        }
+        collect(dir, "host").unwrap();
+        let finished = dir.join("finished");
+        let manifest = Manifest::read_whole(&finished).unwrap();
+        assert_eq!(manifest.core, finished.join("lib/libcore-12ab.rlib"));
+        fs::write(&manifest.core, "co").unwrap();
+        assert_eq!(Manifest::read_whole(&finished), None, "cut short");
+        fs::write(&manifest.core, "core").unwrap();
+        assert!(Manifest::read_whole(&finished).is_some());
+        fs::remove_file(&manifest.std).unwrap();
+        assert_eq!(Manifest::read_whole(&finished), None, "missing");
+    }
 }

@@ -143,6 +143,19 @@ impl CargoOpts {
         args.0
     }
 
+    /// What switches link-time optimisation off in the profiles that are used, whoever switched it on: the libraries
+    /// of the engine have no bitcode. On the command line, since that is stronger than the environment and manifests.
+    pub fn without_lto(&self) -> Vec<String> {
+        let profiles = match self.profile.as_deref() {
+            _ if self.release => &["release"][..],
+            None | Some("dev" | "test") => &["dev", "test"],
+            Some(other) => &[other],
+        };
+        let mut args = Forwarded::default();
+        args.each("--config", profiles.iter().map(|profile| format!("profile.{profile}.lto=\"off\"")));
+        args.0
+    }
+
     /// What `cargo metadata` needs to read the same project in the same way.
     pub fn manifest_args(&self) -> Vec<String> {
         let mut args = Forwarded::default();

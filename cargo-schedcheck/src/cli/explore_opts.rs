@@ -1,4 +1,5 @@
 //! Budgets, bounds, seeds: everything the search is told.
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -21,10 +22,10 @@ pub struct ExploreOpts {
     pub max_time: Option<Duration>,
     /// Budget of executions for each test [default: none]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_MAX_EXECUTIONS")]
-    pub max_executions: Option<u64>,
+    pub max_executions: Option<NonZeroU64>,
     /// Length of one execution before it counts as a livelock [default: 20000]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_MAX_STEPS")]
-    pub max_steps: Option<u64>,
+    pub max_steps: Option<NonZeroU64>,
     /// Seed for everything random [default: 0]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_SEED")]
     pub seed: Option<u64>,

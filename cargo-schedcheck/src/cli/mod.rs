@@ -214,7 +214,7 @@ pub struct CleanArgs {
 #[command(next_help_heading = "Test Selection")]
 pub struct SelectArgs {
     /// Explore only tests whose path contains one of these
-    #[arg(value_name = "FILTER")]
+    #[arg(value_name = "FILTER", value_parser = parse_filter)]
     pub filters: Vec<String>,
     /// Filters must match the whole path of a test
     #[arg(long)]
@@ -235,6 +235,17 @@ pub struct SelectArgs {
     /// `hash:2/4` by their names; `auto/4` takes the number of a GitLab, Kubernetes or Slurm job
     #[arg(long, value_name = "HOW:K/N", env = "SCHEDCHECK_PARTITION")]
     pub partition: Option<Partition>,
+}
+
+/// No path of a test begins with a dash: an option of the harness is meant, which stands after `--` in `cargo test`.
+fn parse_filter(text: &str) -> Result<String, String> {
+    if text.starts_with('-') {
+        return Err(
+            "no test is called so; options such as --exact, --skip NAME and --ignored belong before `--`"
+                .to_owned(),
+        );
+    }
+    Ok(text.to_owned())
 }
 
 /// Where defaults come from.
@@ -293,5 +304,26 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::command().debug_assert();
+    }
+
+    #[test]
+    fn budgets_are_more_than_nothing() {
+        for flag in ["--max-executions", "--max-steps", "--max-time"] {
+            let args = ["cargo schedcheck", flag, "0"];
+            assert_eq!(super::command().try_get_matches_from(args).unwrap_err().exit_code(), 2, "{flag}");
+        }
+    }
+
+    #[test]
+    fn options_of_the_harness_are_no_filters() {
+        let parse = |args: &[&str]| {
+            let all = [&["cargo schedcheck"], args].concat();
+            super::command().try_get_matches_from(all).map_err(|error| error.to_string())
+        };
+        for args in [&["--", "--skip", "x"][..], &["list", "--", "--exact", "a::b"], &["a", "--", "-q"]] {
+            let error = parse(args).unwrap_err();
+            assert!(error.contains("belong before `--`"), "{error}");
+        }
+        assert!(parse(&["a", "--", "b"]).is_ok());
     }
 }

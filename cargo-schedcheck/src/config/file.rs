@@ -1,5 +1,6 @@
 //! The types of `.config/schedcheck.toml`, and errors with positions for what does not fit them.
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -44,8 +45,8 @@ pub struct Section {
     pub bound: Option<u32>,
     pub reduction: Option<Reduction>,
     pub max_time: Option<Budget>,
-    pub max_executions: Option<u64>,
-    pub max_steps: Option<u64>,
+    pub max_executions: Option<NonZeroU64>,
+    pub max_steps: Option<NonZeroU64>,
     pub seed: Option<u64>,
     pub random_runs: Option<u32>,
     pub hunts: Option<u32>,
@@ -214,6 +215,8 @@ mod tests {
             "[preset.a]\nmax-time = 3",
             "[preset.a]\npriority = 'x'",
             "[preset.a]\nbound = -1",
+            "[preset.a]\nmax-executions = 0",
+            "[preset.a]\nmax-steps = 0",
             "[preset.a\n",
         ] {
             let error = parse(text).unwrap_err();

@@ -1,4 +1,5 @@
 //! What the engine can be told about a search, from whatever source.
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use crate::cli::ExploreOpts;
@@ -11,8 +12,8 @@ pub struct Limits {
     pub bound: Option<u32>,
     pub reduction: Option<Reduction>,
     pub max_time: Option<Duration>,
-    pub max_executions: Option<u64>,
-    pub max_steps: Option<u64>,
+    pub max_executions: Option<NonZeroU64>,
+    pub max_steps: Option<NonZeroU64>,
     pub seed: Option<u64>,
     pub random_runs: Option<u32>,
     pub sample: Option<String>,
@@ -45,7 +46,7 @@ impl Limits {
             reduction: Some(Reduction::Optimal),
             max_time: Some(Duration::from_secs(60)),
             max_executions: None,
-            max_steps: Some(20_000),
+            max_steps: NonZeroU64::new(20_000),
             seed: Some(0),
             random_runs: Some(20_000),
             sample: None,
@@ -84,7 +85,8 @@ impl Limits {
             hunts: opts.hunts,
             seq: opts.seq.clone(),
             reach: opts.reach.clone(),
-            levels: opts.levels,
+            // Nothing but random schedules: no bounded search beside them, unless that is asked for.
+            levels: opts.levels.or(opts.sample.is_some().then_some(Switch::Off)),
             symmetry: opts.symmetry,
             leaks: opts.leaks,
             spurious: opts.spurious,
@@ -172,5 +174,21 @@ impl Limits {
         let names =
             lists.into_iter().flat_map(|(key, list)| list.iter().map(move |name| (key, name.clone())));
         single.chain(names).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_schedules_have_no_bounded_search_beside_them() {
+        let levels = |sample: Option<&str>, levels| {
+            let sample = sample.map(str::to_owned);
+            Limits::from_cli(&ExploreOpts { sample, levels, ..ExploreOpts::default() }).levels
+        };
+        assert_eq!(levels(Some("walk"), None), Some(Switch::Off));
+        assert_eq!(levels(Some("walk"), Some(Switch::On)), Some(Switch::On));
+        assert_eq!(levels(None, None), None);
     }
 }

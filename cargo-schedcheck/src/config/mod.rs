@@ -128,8 +128,10 @@ fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec
             let known: BTreeSet<&str> = known.collect();
             let hint = suggest::did_you_mean(name, known.iter().copied());
             let list: Vec<&str> = known.into_iter().collect();
+            // A file that is not there is not to blame.
+            let place = if path.exists() { format!("{path}: ") } else { String::new() };
             return Err(ExpectedError::BadSetup(format!(
-                "{path}: unknown preset `{name}`{hint}; presets: {}",
+                "{place}unknown preset `{name}`{hint}; presets: {}",
                 list.join(", ")
             )));
         }
@@ -148,6 +150,7 @@ fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::num::NonZeroU64;
     use std::time::Duration;
 
     fn settings(text: &str, preset: Option<&str>) -> Result<Settings> {
@@ -180,7 +183,7 @@ mod tests {
         assert_eq!(settings.defaults_for("queue::drain").bound, Some(5));
         assert_eq!(settings.defaults_for("stack::drain").bound, Some(1));
         assert_eq!(settings.general().seed, Some(9));
-        assert_eq!(settings.general().max_steps, Some(7));
+        assert_eq!(settings.general().max_steps, NonZeroU64::new(7));
         assert_eq!(settings.general().weak_cas, Some(1));
     }
 
@@ -189,7 +192,7 @@ mod tests {
         assert_eq!(settings("", Some("nightly")).unwrap().general().max_time, Some(Duration::from_secs(600)));
         let file = "[preset.nightly]\nbound = 4\n[preset.default]\nmax-steps = 7";
         let general = settings(file, Some("nightly")).unwrap().general();
-        assert_eq!((general.bound, general.max_steps), (Some(4), Some(7)));
+        assert_eq!((general.bound, general.max_steps), (Some(4), NonZeroU64::new(7)));
         assert_eq!(general.max_time, Some(Duration::from_secs(600)));
         let general = settings("[preset.nightly]\nmax-time = '5s'", Some("nightly")).unwrap().general();
         assert_eq!(general.max_time, Some(Duration::from_secs(5)));
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn unknown_presets_and_circles_are_refused() {
         let unknown = settings("[preset.nightly]", Some("nightli")).unwrap_err().to_string();
-        assert!(unknown.contains("did you mean `nightly`?"), "{unknown}");
+        assert!(unknown.starts_with("unknown preset `nightli` (did you mean `nightly`?)"), "{unknown}");
         assert!(settings("[preset.a]\ninherits = 'b'\n[preset.b]\ninherits = 'a'", Some("a")).is_err());
     }
 }

@@ -183,7 +183,7 @@ mod tests {
         let names = || vec!["a".to_owned()];
         let unusual = Limits {
             bound: Some(2),
-            max_executions: Some(9),
+            max_executions: std::num::NonZeroU64::new(9),
             sample: some("walk"),
             seq: some("a -> b"),
             reach: some("a & b"),

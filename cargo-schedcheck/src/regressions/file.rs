@@ -3,6 +3,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
+use crate::build::fingerprint;
 use crate::error::{ExpectedError, Result};
 use crate::reports::event::TestId;
 use crate::run::wire::{Location, Outcome, Schedule};
@@ -12,6 +13,8 @@ use crate::whole_file;
 const VERSION: i64 = 1;
 /// Far beyond any schedule; larger files are not ours.
 const LARGEST: u64 = 32 << 20;
+/// In bytes. File systems take 255, but there are endings still to come.
+const LONGEST_STEM: usize = 120;
 
 /// One recorded failure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -181,14 +184,20 @@ fn file_name(id: &TestId) -> String {
     format!("{}.toml", file_stem(id))
 }
 
-/// `PACKAGE.TARGET.TEST`, with dashes for everything that does not belong into a file name.
+/// `PACKAGE.TARGET.TEST`, with dashes for everything that does not belong into a file name. The name of a test may be
+/// longer than that of a file: what is cut off leaves a fingerprint of the whole behind.
 pub fn file_stem(id: &TestId) -> String {
     let plain = |text: &str| {
         let dashed: String =
             text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
         dashed.replace("--", "-")
     };
-    format!("{}.{}.{}", plain(&id.package), plain(&id.target), plain(&id.name))
+    let stem = format!("{}.{}.{}", plain(&id.package), plain(&id.target), plain(&id.name));
+    if stem.len() <= LONGEST_STEM {
+        return stem;
+    }
+    let fingerprint = fingerprint::of_bytes(id.to_string().as_bytes());
+    format!("{}-{}", &stem[..stem.floor_char_boundary(LONGEST_STEM)], &fingerprint[..16])
 }
 
 #[cfg(test)]
@@ -235,6 +244,15 @@ mod tests {
         assert_eq!(read.schedule, example().schedule);
         assert_eq!(read.options.set, example().options.set);
         assert_eq!(read.failure.message, "two\nlines");
+    }
+
+    #[test]
+    fn long_names_make_short_file_names_that_differ() {
+        let stem = |name: String| file_stem(&TestId { package: "p".into(), target: "lib".into(), name });
+        let (one, two) = (stem("ä".repeat(242)), stem("ä".repeat(243)));
+        assert!(one.starts_with("p.lib.ää") && one.len() < 140, "{one}");
+        assert_ne!(one, two);
+        assert_eq!(stem("tests::short".into()), "p.lib.tests-short");
     }
 
     #[test]

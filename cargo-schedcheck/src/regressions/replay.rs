@@ -13,9 +13,10 @@ use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
 use crate::paths::{as_typed, utf8};
 use crate::reports::event::{RunStarted, Summary, TestResult};
-use crate::reports::{Event, Reports, Sink, Volume, say};
+use crate::reports::{Event, Reports, Volume, say};
 use crate::run::Purpose;
 use crate::run::explore::{Verdict, attend};
+use crate::run::interrupt;
 use crate::run::request::Request;
 use crate::run::session::{self, Session};
 use crate::run::wire::{Finished, Outcome, Schedule};
@@ -37,10 +38,10 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
     let limits = session.settings.general();
     let purpose = Purpose::Explore;
     let started = RunStarted { tests: 1, binaries: 1, limits, replay: true, purpose };
-    let mut sink = Reports::new(&args.output, &KeepOpts::default(), volume, session.project.root())?;
+    let mut reports = Reports::new(&args.output, &KeepOpts::default(), volume, session.project.root())?;
     let start = std::time::Instant::now();
-    sink.event(&Event::RunStarted(&started))?;
-    sink.event(&Event::TestStarted(&file.id()))?;
+    reports.tell(&Event::RunStarted(&started))?;
+    reports.tell(&Event::TestStarted(&file.id()))?;
     let once = Once { file: &file, binary, source_dirs: &source_dirs };
     let Replayed { state, mut finished } = once.run(args.os_threads)?;
     if let (Some(debugger), State::Fails) = (&args.debugger, state) {
@@ -65,7 +66,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         replay: Some(path),
         source_dirs: source_dirs.clone(),
     };
-    sink.event(&Event::TestFinished(&result))?;
+    reports.tell(&Event::TestFinished(&result))?;
     let summary = Summary {
         passed: 0,
         failed: 1,
@@ -76,7 +77,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         certificate: None,
         exit_code,
     };
-    sink.event(&Event::RunFinished(&summary))?;
+    let exit_code = reports.finish(summary);
     if args.save && state == State::Fails {
         let kept = saved::keep(&args.file, &binary.package_dir)?;
         if !cargo.quiet {
@@ -142,8 +143,9 @@ impl Once<'_> {
         let schedule = sites::moved(self.file.schedule.clone(), self.source_dirs);
         let request = self.request(&schedule, os_threads).record(&work.join("record"));
         match attend(self.binary, &request, &work, false, PATIENCE, &AtomicBool::new(false), |_| {})? {
-            Verdict::Finished { finished, .. } => Ok(self.judged(*finished)),
-            Verdict::Stopped(_) => Err(ExpectedError::Interrupted),
+            Verdict::Finished { finished, .. } if !interrupt::is_requested() => Ok(self.judged(*finished)),
+            // A run that was ended is no divergence, whatever it has become.
+            Verdict::Finished { .. } | Verdict::Stopped(_) => Err(ExpectedError::Interrupted),
         }
     }
 

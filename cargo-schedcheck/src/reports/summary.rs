@@ -96,16 +96,15 @@ impl Markdown {
 
     fn finish(&self, summary: &Summary) -> io::Result<()> {
         let text = self.text(summary);
-        for page in &self.pages {
-            match page {
-                Page::Append(path) => {
-                    let mut file = fs_err::OpenOptions::new().append(true).create(true).open(path)?;
-                    file.write_all(text.as_bytes())?;
-                }
-                Page::Write(path) => whole_file::write(path, |file| file.write_all(text.as_bytes()))?,
+        let write = |page: &Page| match page {
+            Page::Append(path) => {
+                let mut file = fs_err::OpenOptions::new().append(true).create(true).open(path)?;
+                file.write_all(text.as_bytes())
             }
-        }
-        Ok(())
+            Page::Write(path) => whole_file::write(path, |file| file.write_all(text.as_bytes())),
+        };
+        // One that cannot be written does not take the other with it.
+        self.pages.iter().map(write).fold(Ok(()), io::Result::and)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The states of searches as files.
 //!
 //! The engine writes and reads them; this knows their names and the few lines of text at their beginning.
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -71,6 +71,61 @@ impl Checkpoints {
     }
 }
 
+/// What the text at the beginning of a file says about a search.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The program and the options that it is a search of.
+    of: Vec<String>,
+    pub executions: u64,
+    pub traces: u64,
+    pub pending: u64,
+    pub complete: bool,
+    checksum: String,
+}
+
+impl Head {
+    /// Reads the head of a file; `None` when there is none, or it is not ours.
+    pub fn read(path: &Utf8Path) -> Option<Self> {
+        Self::parse(BufReader::new(fs::File::open(path).ok()?))
+    }
+
+    fn parse(text: impl BufRead) -> Option<Self> {
+        let mut lines = text.lines();
+        (lines.next()?.ok()?.as_bytes() == TITLE.trim_ascii_end()).then_some(())?;
+        let mut head = Self::default();
+        for line in lines {
+            let line = line.ok()?;
+            match line.split_once(' ') {
+                None => return Some(head),
+                Some(("program" | "options", _)) => head.of.push(line),
+                Some(("executions", number)) => head.executions = number.parse().ok()?,
+                Some(("traces", number)) => head.traces = number.parse().ok()?,
+                Some(("pending", number)) => head.pending = number.parse().ok()?,
+                Some(("complete", word)) => head.complete = word == "yes",
+                Some(("checksum", sum)) => head.checksum = sum.to_owned(),
+                Some(_) => {}
+            }
+        }
+        None
+    }
+
+    /// Whether this search has done more than another state of it.
+    pub fn is_ahead_of(&self, other: &Self) -> bool {
+        self.of == other.of && self.executions > other.executions
+    }
+
+    /// Whether this is not what a part of `whole` is at its beginning, where it has all of it.
+    fn has_begun(&self, whole: &Self) -> bool {
+        self.of == whole.of && self.checksum != whole.checksum
+    }
+}
+
+/// Whether a file was written after another.
+pub fn is_newer(path: &Utf8Path, other: &Utf8Path) -> bool {
+    let written = |path: &Utf8Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+    written(path) > written(other)
+}
+
 fn part_name(stem: &str, part: Part) -> String {
     format!("{stem}.part-{}-of-{}{EXTENSION}", part.index, part.count)
 }
@@ -97,9 +152,17 @@ pub fn split(args: &SplitArgs) -> Result<ExitCode> {
     let stem = name.ok_or_else(|| not_one("its name does not end in .checkpoint"))?;
     let dir = args.file.parent().unwrap_or(Utf8Path::new(""));
     let count = args.into.get();
-    for index in 1..=count {
-        let part = Part { index, count };
-        let path = dir.join(part_name(stem, part));
+    let parts = (1..=count).map(|index| Part { index, count });
+    let parts: Vec<_> = parts.map(|part| (part, dir.join(part_name(stem, part)))).collect();
+    let whole = Head::read(&args.file).ok_or_else(|| not_one("it is damaged"))?;
+    for (_, path) in &parts {
+        if Head::read(path).is_some_and(|part| part.has_begun(&whole)) && is_newer(path, &args.file) {
+            let problem = "it has gone on since the whole was written, which would be lost; merge the parts first, or \
+                           remove it";
+            return Err(ExpectedError::Checkpoint { path: path.clone(), problem: problem.to_owned() });
+        }
+    }
+    for (part, path) in parts {
         whole_file::write(&path, |file| {
             write!(file, "{head}\npart {part}\n\n")?;
             file.write_all(&bytes[head_end + 2..])
@@ -110,4 +173,29 @@ pub fn split(args: &SplitArgs) -> Result<ExitCode> {
         "explore each with `cargo schedcheck --resume --shard K/{count}`, then `cargo schedcheck merge`"
     ));
     Ok(ExitCode::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(program: &str, executions: u64) -> Option<Head> {
+        let text = format!(
+            "schedcheck checkpoint 1\ntest a::b\nprogram {program}\noptions bound=none\nexecutions {executions}\n\
+             traces 3\npending 1\ncomplete no\nbytes 2\nchecksum 0{executions}\n\n\n\0"
+        );
+        Head::parse(text.as_bytes())
+    }
+
+    #[test]
+    fn only_states_of_one_search_are_ahead_of_each_other() {
+        let (early, late, other) = (head("a", 5).unwrap(), head("a", 6).unwrap(), head("b", 7).unwrap());
+        assert!(late.is_ahead_of(&early) && !early.is_ahead_of(&late) && !early.is_ahead_of(&early));
+        assert!(!other.is_ahead_of(&early));
+        assert!(late.has_begun(&early) && !early.has_begun(&early) && !other.has_begun(&early));
+        assert_eq!((late.traces, late.pending, late.complete), (3, 1, false));
+        for text in ["", "schedcheck checkpoint 2\n\n", "schedcheck checkpoint 1\nexecutions 1\n"] {
+            assert_eq!(Head::parse(text.as_bytes()), None, "{text}");
+        }
+    }
 }

@@ -120,6 +120,7 @@ pub fn run(
     }
     let ending = match (ending, wait(&mut child, deadline)?) {
         (Some(ending), _) => ending,
+        (None, Some(status)) if is_of_ctrl_c(&status) && interrupt::was_behind_it() => Ending::Interrupted,
         (None, Some(status)) => Ending::Exited(status),
         (None, None) => Ending::TimedOut,
     };
@@ -182,6 +183,11 @@ fn wait(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Whether a child ended as by Ctrl-C, which it may hear of before it has a group of its own.
+fn is_of_ctrl_c(status: &ExitStatus) -> bool {
+    std::os::unix::process::ExitStatusExt::signal(status) == Some(nix::sys::signal::Signal::SIGINT as i32)
 }
 
 /// Passes on the events among the lines of a child; the rest is the test's own output.

@@ -1,12 +1,14 @@
 //! Ctrl-C: once to stop and print what is known, twice to end at once.
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::exit_code::ExitCode;
 use crate::reports::say;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
+/// We want to stop for a reason of our own.
+static OWN: AtomicBool = AtomicBool::new(false);
 static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// Takes over Ctrl-C (and a request to terminate) for the rest of the process.
@@ -29,14 +31,24 @@ pub fn leave_to_child() {
     LEFT_TO_CHILD.store(true, Ordering::SeqCst);
 }
 
-/// Whether the user wants to stop.
+/// Whether everything is to stop.
 pub fn is_requested() -> bool {
-    REQUESTED.load(Ordering::SeqCst)
+    REQUESTED.load(Ordering::SeqCst) || OWN.load(Ordering::SeqCst)
 }
 
 /// Wants to stop for a reason of our own.
 pub fn request() {
-    REQUESTED.store(true, Ordering::SeqCst);
+    OWN.store(true, Ordering::SeqCst);
+}
+
+/// Whether what went wrong just now may come from the user's wish to stop. The terminal tells our children too, and one
+/// that has ended is sometimes heard of before the thread that notes the wish has had its turn.
+pub fn was_behind_it() -> bool {
+    let patience = Instant::now() + Duration::from_millis(50);
+    while !REQUESTED.load(Ordering::SeqCst) && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    REQUESTED.load(Ordering::SeqCst)
 }
 
 /// Does `work`, for example reading what a child prints, and ends the child when the user wants to stop meanwhile.

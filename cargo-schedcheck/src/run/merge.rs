@@ -1,11 +1,15 @@
 //! `cargo schedcheck merge`: joins what the parts of searches have done, and says what is still open.
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err as fs;
+
 use crate::cli::share_opts::MergeArgs;
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
-use crate::paths::{absolute, utf8};
+use crate::paths::{absolute, as_typed, utf8};
 use crate::reports::say;
+use crate::whole_file;
 
-use super::checkpoints::Checkpoints;
+use super::checkpoints::{Checkpoints, Head, is_newer};
 use super::child::{self, Heard};
 use super::request::Request;
 use super::session::{self, Session};
@@ -31,7 +35,8 @@ pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
             continue;
         }
         let work = tempfile::tempdir()?;
-        let out = checkpoints.file(&id, None);
+        // Elsewhere at first: the whole may have gone on since its parts were merged.
+        let out = utf8(work.path())?.join("whole");
         let request = Request::merge(&id.name, &parts, &out)
             .settings("set", session.settings.set.pairs())
             .settings("default", session.settings.defaults_for(&id.name).pairs());
@@ -47,6 +52,19 @@ pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
             return Err(ExpectedError::Checkpoint { path: parts[0].clone(), problem });
         };
         joined += 1;
+        let whole = checkpoints.file(&id, None);
+        if let Some(kept) = gone_on(&whole, &out, &parts) {
+            open += usize::from(!kept.complete);
+            let Head { executions, traces, .. } = kept;
+            let rest = rest(kept.complete, kept.pending);
+            say(&format!(
+                "KEPT {id}: {} has gone on since its parts were merged: {executions} executions, {traces} traces{rest}",
+                as_typed(&whole)
+            ));
+            continue;
+        }
+        let bytes = fs::read(&out)?;
+        whole_file::write(&whole, |file| file.write_all(&bytes))?;
         open += usize::from(!merged.complete);
         say(&told(&id.to_string(), &merged));
     }
@@ -63,6 +81,17 @@ pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
     Ok(ExitCode::Passed)
 }
 
+/// The state of the whole, if it has done more than its parts together and did so after them.
+fn gone_on(whole: &Utf8Path, merged: &Utf8Path, parts: &[Utf8PathBuf]) -> Option<Head> {
+    let (kept, merged) = (Head::read(whole)?, Head::read(merged)?);
+    (kept.is_ahead_of(&merged) && parts.iter().all(|part| is_newer(whole, part))).then_some(kept)
+}
+
+/// What is left to do.
+fn rest(complete: bool, pending: u64) -> String {
+    if complete { ", complete".to_owned() } else { format!(", {pending} schedules open") }
+}
+
 fn told(test: &str, merged: &Merged) -> String {
     let Merged { executions, traces, pending, parts, missing, complete } = merged;
     let there = parts - missing.len() as u64;
@@ -72,6 +101,6 @@ fn told(test: &str, merged: &Merged) -> String {
         let missing: Vec<String> = missing.iter().map(u64::to_string).collect();
         text.push_str(&format!(", part {} missing", missing.join(", ")));
     }
-    text.push_str(&if *complete { ", complete".to_owned() } else { format!(", {pending} schedules open") });
+    text.push_str(&rest(*complete, *pending));
     text
 }

@@ -35,7 +35,7 @@ use crate::paths::absolute;
 use crate::regressions::replay::{Replayed, State};
 use crate::regressions::saved::{self, Saved};
 use crate::reports::event::{Regression, RunStarted, Summary, TestId, TestResult};
-use crate::reports::{Event, Reports, Sink, Volume, trend};
+use crate::reports::{Event, Reports, Volume, trend};
 use allotment::Allotment;
 use checkpoints::Checkpoints;
 use explore::{Plan, Sign, Verdict};
@@ -70,12 +70,12 @@ pub fn run(args: &RunArgs, purpose: Purpose) -> Result<ExitCode> {
         Certifier::new(path, session.draft(&build, &discovered, &args.cargo)?, &args.select, &plans)
     });
     let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
-    let mut reports = Reports::new(&args.output, &keep, volume, session.project.root())?;
+    let reports = Reports::new(&args.output, &keep, volume, session.project.root())?;
     let limits = session.settings.general();
     let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
     used.dedup();
     let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false, purpose };
-    explore_all(&session, args, plans, &started, certifier.transpose()?, &mut reports)
+    explore_all(&session, args, plans, &started, certifier.transpose()?, reports)
 }
 
 /// The selected tests in the order in which they are started: first those that have failed before.
@@ -147,16 +147,16 @@ fn explore_all(
     plans: Vec<Plan<'_>>,
     started: &RunStarted,
     mut certifier: Option<Certifier>,
-    sink: &mut dyn Sink,
+    mut reports: Reports,
 ) -> Result<ExitCode> {
     let start = Instant::now();
-    sink.event(&Event::RunStarted(started))?;
+    reports.tell(&Event::RunStarted(started))?;
     // A portfolio needs all processes for one test.
     let workers = if args.share.portfolio { 1 } else { session.settings.jobs.min(plans.len()) };
     let allotment = Allotment::new(session.settings.jobs);
     let queue = Mutex::new(VecDeque::from(plans));
     let stop = AtomicBool::new(false);
-    let (send, reports) = channel();
+    let (send, news) = channel();
     let mut tally = Tally::default();
     let outcome = std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -165,17 +165,17 @@ fn explore_all(
         }
         drop(send);
         let mut outcome = Ok(());
-        for report in reports {
+        for report in news {
             let told = match report {
-                Report::Regression(regression) => sink.event(&Event::Regression(&regression)),
-                Report::Started(id) => sink.event(&Event::TestStarted(&id)),
-                Report::Progress(id, progress) => sink.event(&Event::TestProgress(&id, &progress)),
-                Report::Said(text) => sink.event(&Event::Said(&text)),
-                Report::Stopped(id, progress) => sink.event(&Event::TestStopped(&id, &progress)),
+                Report::Regression(regression) => reports.tell(&Event::Regression(&regression)),
+                Report::Started(id) => reports.tell(&Event::TestStarted(&id)),
+                Report::Progress(id, progress) => reports.tell(&Event::TestProgress(&id, &progress)),
+                Report::Said(text) => reports.tell(&Event::Said(&text)),
+                Report::Stopped(id, progress) => reports.tell(&Event::TestStopped(&id, &progress)),
                 Report::Finished(result) => {
                     tally.count(&result);
                     certifier.iter_mut().for_each(|certifier| certifier.note(&result));
-                    sink.event(&Event::TestFinished(&result))
+                    reports.tell(&Event::TestFinished(&result))
                 }
                 Report::Failed(error) => {
                     outcome = Err(error);
@@ -184,7 +184,7 @@ fn explore_all(
             };
             // Nobody reads any more: end the children too.
             if let Err(error) = told {
-                outcome = Err(error.into());
+                outcome = Err(error);
             }
             if outcome.is_err() {
                 interrupt::request();
@@ -197,8 +197,7 @@ fn explore_all(
     if let Some(certifier) = certifier {
         certifier.conclude(&mut summary);
     }
-    sink.event(&Event::RunFinished(&summary))?;
-    Ok(summary.exit_code)
+    Ok(reports.finish(summary))
 }
 
 /// One worker: takes tests until there are none or a failure says to stop.
@@ -216,7 +215,10 @@ fn work(
         let Some(plan) = queue.lock().ok().and_then(|mut queue| queue.pop_front()) else {
             return;
         };
-        let report = one_test(session, args, &plan, allotment, &tell).unwrap_or_else(Report::Failed);
+        let report = one_test(session, args, &plan, allotment, &tell).unwrap_or_else(|error| match error {
+            ExpectedError::Interrupted => Report::Stopped(plan.id.clone(), Progress::default()),
+            error => Report::Failed(error),
+        });
         if let Report::Finished(result) = &report
             && result.failed()
             && session.settings.fail_fast
@@ -227,7 +229,8 @@ fn work(
     }
 }
 
-/// Replays what is kept of a test, then explores it. Its replay file exists before anyone hears of a failure.
+/// Replays what is kept of a test, then explores it. Its replay file, if there can be one, exists before anyone hears
+/// of a failure.
 fn one_test(
     session: &Session,
     args: &RunArgs,
@@ -272,7 +275,7 @@ fn one_test(
     Ok(match verdict {
         Verdict::Stopped(progress) => Report::Stopped(plan.id.clone(), progress),
         Verdict::Finished { finished, pending, .. } => {
-            Report::Finished(Box::new(session.result(plan, *finished, pending, &args.cargo)?))
+            Report::Finished(Box::new(session.result(plan, *finished, pending, &args.cargo)))
         }
     })
 }

@@ -141,7 +141,7 @@ impl Session {
         mut finished: Finished,
         pending: u64,
         cargo: &CargoOpts,
-    ) -> Result<TestResult> {
+    ) -> TestResult {
         finished.shorten_places(self.project.root());
         let mut result = TestResult {
             id: plan.id.clone(),
@@ -173,11 +173,20 @@ impl Session {
                 Options { set: owned(&plan.set), default: owned(&plan.default) },
                 schedule,
             );
-            let path = as_typed(&file.save(&self.project.failures_dir())?);
-            result.replay_command = Some(self.replay_command(&path, cargo));
-            result.replay = Some(path);
+            match file.save(&self.project.failures_dir()) {
+                Ok(path) => {
+                    let path = as_typed(&path);
+                    result.replay_command = Some(self.replay_command(&path, cargo));
+                    result.replay = Some(path);
+                }
+                // A full disk takes the file, not the failure.
+                Err(error) => {
+                    let lost = format!("this failure could not be kept for a replay: {error}");
+                    result.finished.notes.push(lost);
+                }
+            }
         }
-        Ok(result)
+        result
     }
 
     /// The command that repeats a recorded failure, as one would type it.

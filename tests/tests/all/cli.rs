@@ -2,6 +2,7 @@
 use std::io::Read;
 use std::process::Stdio;
 
+use fs_err as fs;
 use schedcheck_tests::project::Project;
 
 #[test]
@@ -86,7 +87,7 @@ fn bad_usage_is_explained_before_anything_is_built() {
 #[test]
 fn environment_variables_are_twins_of_flags() {
     let project = Project::copy_of("canned");
-    let output = project.schedcheck(&["passes"]).env("SCHEDCHECK_PRIORITY", "bp").run().expect_code(2);
+    let output = project.schedcheck(&["passes"]).env("SCHEDCHECK_PRIORITY", "bp").run().expect_code(96);
     assert!(output.stderr.contains("unknown priority `bp`"), "{}", output.stderr);
     let output = project.schedcheck(&["list", "passes"]).env("SCHEDCHECK_BUOND", "2").run().expect_code(0);
     assert!(output.stderr.contains("SCHEDCHECK_BUOND is not known (did you mean `SCHEDCHECK_BOUND`?)"));
@@ -121,6 +122,29 @@ fn environment_variables_are_twins_of_flags() {
     ] {
         assert!(request.lines().any(|l| l == line), "{line} is not in:\n{request}");
     }
+}
+
+#[test]
+fn a_variable_may_be_empty_but_not_wrong() {
+    let project = Project::copy_of("plain");
+    let show = |variables: &[(&str, &str)], args: &[&str]| {
+        let call = project.schedcheck(&[&["show-config"], args].concat());
+        variables.iter().fold(call, |call, (name, value)| call.env(name, value)).run()
+    };
+    let empty = ["BOUND", "RACES", "MAX_TIME", "COOPERATIVE", "SKIP", "PRESET", "OF_NOBODY"];
+    let empty = empty.map(|name| format!("SCHEDCHECK_{name}"));
+    let output = show(&empty.each_ref().map(|name| (name.as_str(), "")), &[]).expect_code(0);
+    assert_eq!(output.own_stderr(), "");
+    let output = show(&[("SCHEDCHECK_BOUND", "many"), ("SCHEDCHECK_SEED", "3")], &[]).expect_code(96);
+    assert!(
+        output.stderr.contains("in the environment, SCHEDCHECK_BOUND: invalid value 'many'"),
+        "{}",
+        output.stderr
+    );
+    let output = show(&[("SCHEDCHECK_SEQ", "a -> b")], &["--reach", "a & b"]).expect_code(96);
+    assert!(output.stderr.contains("SCHEDCHECK_SEQ"), "{}", output.stderr);
+    // What is typed is judged as ever.
+    show(&[("SCHEDCHECK_BOUND", "many")], &["--bound", "few"]).expect_code(2);
 }
 
 #[test]
@@ -209,7 +233,7 @@ fn crashes_and_silence_are_findings() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_reader_that_goes_away_ends_a_run_without_a_verdict() {
     let project = Project::copy_of("canned");
     project.schedcheck(&["list"]).run().expect_code(0);
     let mut command = project.schedcheck(&["is_slow", "--message-format", "json"]).command();
@@ -217,7 +241,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut [0; 10]).unwrap();
     drop(stdout);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[cfg(unix)]
@@ -238,6 +262,17 @@ fn ctrl_c_ends_with_a_summary() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(text.contains(r#""type":"test-stopped""#), "{text}");
     assert!(text.trim_end().ends_with(r#""unfinished":1,"exit_code":130}"#), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn whatever_error_comes_of_ctrl_c_the_code_is_its_own() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::copy_of("plain");
+    let cargo = project.write("cargo.sh", "#!/bin/sh\nkill -INT $PPID\nexit 1\n");
+    fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let output = project.schedcheck(&["list"]).env("CARGO", &cargo).run().expect_code(130);
+    assert_eq!(output.stderr, "error: interrupted\n");
 }
 
 #[cfg(unix)]

@@ -52,12 +52,16 @@ fn commands_that_start_together_share_one_engine_and_clean_removes_it() {
         told.push_str(&stderr);
     }
     assert!(told.contains("Preparing the engine for rustc"), "{told}");
+    assert!(told.contains("Waiting for another cargo schedcheck that builds the engine"), "{told}");
     let mut names: Vec<_> =
         cache.join("engines").read_dir_utf8().unwrap().flatten().map(|e| e.into_path()).collect();
     names.retain(|path| path.is_dir());
     assert_eq!(names.len(), 1, "{names:?}");
 
     let clean = || project.schedcheck(&["clean"]).env("SCHEDCHECK_CACHE", &cache).run().expect_code(0);
+    let nowhere = Project::empty();
+    nowhere.schedcheck(&["clean"]).env("SCHEDCHECK_CACHE", &cache).run().expect_code(101);
+    assert!(names[0].exists(), "half of it was done");
     clean();
     assert!(!project.path.join("target/schedcheck").exists());
     let engines: Vec<_> = cache.join("engines").read_dir_utf8().unwrap().flatten().collect();
@@ -94,6 +98,23 @@ fn a_wrapper_that_the_user_has_is_still_called() {
         .unwrap_or_else(|| panic!("{calls}"));
     assert!(build.contains("--extern std=") && build.contains("--extern test="), "{build}");
     assert!(build.contains("--cfg schedcheck"), "{build}");
+}
+
+#[test]
+fn link_time_optimisation_is_switched_off_wherever_it_is_switched_on() {
+    let project = Project::copy_of("plain");
+    let list = |args: &[&str]| {
+        let call = project.schedcheck(&[&["list", "--all-tests", "-v"], args].concat());
+        let told = call.env("CARGO_PROFILE_TEST_LTO", "true").run().expect_code(0).stderr;
+        assert!(!told.contains("lto=fat") && !told.contains(" -C lto "), "{told}");
+    };
+    // Of the environment alone: no profile is in the manifest.
+    list(&[]);
+    let manifest = project.read("Cargo.toml");
+    let profiles = "[profile.release]\nlto = true\n[profile.mine]\ninherits = \"release\"\nlto = \"fat\"\n";
+    project.write("Cargo.toml", format!("{manifest}\n{profiles}"));
+    list(&["--release"]);
+    list(&["--profile", "mine", "--config", "profile.mine.lto=\"thin\""]);
 }
 
 #[test]

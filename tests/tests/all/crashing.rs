@@ -36,6 +36,34 @@ fn every_crash_is_reported_and_none_is_lost() {
     assert_eq!((&last["passed"], &last["failed"]), (&1.into(), &11.into()));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_binary_that_ends_before_it_has_listed_its_tests_is_not_left_out_in_silence() {
+    let project = Project::copy_of("plain");
+    project.write(
+        "tests/early.rs",
+        r#"
+        extern "C" fn early() {
+            eprintln!("the library is missing");
+            std::process::exit(1)
+        }
+        #[used]
+        #[unsafe(link_section = ".init_array")]
+        static EARLY: extern "C" fn() = early;
+        #[test]
+        fn is_never_listed() {}
+        "#,
+    );
+    for more in [&[][..], &["--release", "--config", "profile.release.strip=true"]] {
+        let output = project.schedcheck(&[&["--all-tests"], more].concat()).run().expect_code(96);
+        for part in
+            ["early", "it ended before it had listed its tests (exit status: 1)", "the library is missing"]
+        {
+            assert!(output.stderr.contains(part), "{part}: {}", output.stderr);
+        }
+    }
+}
+
 #[test]
 fn threads_of_the_system_crash_with_the_same_verdicts() {
     let project = Project::copy_of("crashing");

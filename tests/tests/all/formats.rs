@@ -243,3 +243,39 @@ fn a_report_that_cannot_be_written_is_refused_before_the_build() {
     assert!(output.stderr.contains("Cargo.toml"), "{}", output.stderr);
     assert!(!project.path.join("target").exists());
 }
+
+#[test]
+fn a_failure_that_cannot_be_kept_is_told_all_the_same() {
+    let project = Project::copy_of("canned");
+    project.write("target/schedcheck/failures", "a file where a folder belongs");
+    let output = canned(&project, &["deadlocks", "panics"], &["--message-format", "json"], &[]);
+    assert_valid(&output.json());
+    assert_eq!(output.verdicts().len(), 2);
+    for verdict in output.verdicts().values() {
+        assert_eq!(verdict["replay"], Value::Null);
+        assert!(
+            verdict["notes"][0].as_str().unwrap().contains("could not be kept for a replay"),
+            "{verdict}"
+        );
+    }
+    let told = canned(&project, &["deadlocks"], &[], &[]).stderr;
+    assert!(told.contains("could not be kept for a replay"), "{told}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_that_cannot_be_written_takes_neither_the_verdict_nor_the_others_with_it() {
+    let project = &*CANNED;
+    let more = ["--junit", "/dev/full", "--html", "beside", "--message-format", "json"];
+    let output = canned(project, &["deadlocks"], &more, &[]);
+    assert_eq!(output.json().last().unwrap()["exit_code"], 100);
+    assert!(
+        output.stderr.contains("a report is lacking") && output.stderr.contains("/dev/full"),
+        "{}",
+        output.stderr
+    );
+    assert!(project.path.join("beside/index.html").exists());
+    let args = [&["--exact", "passes"][..], &more].concat();
+    let output = project.schedcheck(&args).run().expect_code(96);
+    assert_eq!(output.json().last().unwrap()["exit_code"], 96);
+}

@@ -151,6 +151,32 @@ fn parts_of_a_slow_search_begin_alike() {
 }
 
 #[test]
+fn a_search_that_has_gone_on_is_written_over_by_no_older_state_of_it() {
+    let project = Project::copy_of("long");
+    let test = "tests::adds_a_little";
+    let few = ["--max-executions", "500"];
+    let part = |part: &str| verdict(&project, test, &[&few[..], &["--shard", part]].concat(), 0);
+    part("1/2");
+    part("2/2");
+    let merge = || project.schedcheck(&["merge", "--races", "off"]).run().expect_code(5).stderr;
+    let merged = merge();
+    assert!(merged.contains("MERGED"), "{merged}");
+    assert_eq!(merge().lines().last(), merged.lines().last(), "the same parts are the same whole");
+    let on = verdict(&project, test, &[&few[..], &["--resume"]].concat(), 0);
+    let kept = merge();
+    let told = format!("has gone on since its parts were merged: {} executions", on["executions"]);
+    assert!(kept.contains("KEPT") && kept.contains(&told), "{told}: {kept}");
+    // The other way round.
+    let state = "target/schedcheck/checkpoints/long.lib.tests-adds_a_little.checkpoint";
+    let split = || project.schedcheck(&["split", state, "--into", "2"]).run();
+    split().expect_code(0);
+    split().expect_code(0);
+    verdict(&project, test, &[&few[..], &["--resume", "--shard", "2/2"]].concat(), 0);
+    let refused = split().expect_code(96).stderr;
+    assert!(refused.contains("part-2-of-2.checkpoint") && refused.contains("has gone on since"), "{refused}");
+}
+
+#[test]
 fn four_parts_are_the_whole() {
     let project = Project::copy_of("long");
     for test in ["tests::adds_a_little", "tests::starts_threads_now_and_then"] {
