@@ -319,7 +319,7 @@ fn a_thread_has_the_stack_that_it_was_started_with() {
         for size in [40 << 20, 20 << 20] {
             let deep = thread::Builder::new().stack_size(size).spawn(move || fills(size / 2)).unwrap();
             thread::spawn(|| ()).join().unwrap();
-            assert_eq!(deep.join().unwrap(), size / 2 >> 20);
+            assert_eq!(deep.join().unwrap(), (size / 2) >> 20);
         }
         Ok(())
     }

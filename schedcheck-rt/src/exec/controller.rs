@@ -8,7 +8,7 @@
 use super::addresses::AddressTable;
 use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
-use super::fairness::{AtLimit, PATIENCE};
+use super::fairness::PATIENCE;
 use super::heap::Heap;
 use super::image::Image;
 use super::intentions::pending_accesses;
@@ -430,18 +430,8 @@ impl World {
     }
 
     fn choose(&mut self, step: StepIndex) -> bool {
-        if step >= self.limit {
-            match self.at_limit(step) {
-                AtLimit::GoesOn => {}
-                AtLimit::Endless => {
-                    self.finish_endless();
-                    return false;
-                }
-                AtLimit::CutOff => {
-                    self.outcome.get_or_insert(Outcome::Abandoned);
-                    return false;
-                }
-            }
+        if step >= self.limit && self.ends_at_limit(step) {
+            return false;
         }
         // A thread that yields asks for others to go first: switching away is no preemption.
         let yields =
@@ -544,17 +534,6 @@ impl World {
         (0..self.threads.len())
             .filter(|slot| self.ready(*slot).costly.contains(BudgetKind::Timeout))
             .min_by_key(|slot| self.threads[*slot].op.deadline)
-    }
-
-    /// It has more steps than it may have.
-    #[cold]
-    fn finish_endless(&mut self) {
-        let endless = if self.script.active {
-            self.too_long_for_script()
-        } else {
-            Outcome::Livelock { steps: self.max_steps }
-        };
-        self.outcome.get_or_insert(endless);
     }
 
     /// Nothing can run any more.

@@ -14,43 +14,43 @@
 //! It depends on nothing but the steps so far, so a plan leads to the same schedule again.
 
 use super::controller::{Slot, World};
+use super::outcome::Outcome;
 use crate::search::step::StepIndex;
 
 /// So many steps a thread may wait, though it could run. That is looked at as often, so it may be up to twice as many.
 pub(super) const PATIENCE: StepIndex = 1_000;
 
-/// What becomes of an execution that has come to its limit.
-pub(super) enum AtLimit {
-    /// It has more steps.
-    GoesOn,
-    /// It never ends.
-    Endless,
-    /// Nobody can tell.
-    CutOff,
-}
-
 impl World {
-    /// Whether the execution is endless: so many steps, and everybody who could run had a turn again and again.
+    /// Whether the execution ends here: it is endless, since everybody who could run had a turn again and again, or it is given
+    /// up. Otherwise it has more steps.
     #[cold]
-    pub(super) fn at_limit(&mut self, step: StepIndex) -> AtLimit {
+    pub(super) fn ends_at_limit(&mut self, step: StepIndex) -> bool {
         // SAFETY: as in `ask`.
         if self.guide.is_some_and(|guide| !unsafe { (*guide).is_fair() }) {
-            return AtLimit::CutOff;
+            self.outcome.get_or_insert(Outcome::Abandoned);
+            return true;
         }
         if (0..self.threads.len()).any(|slot| self.is_starving(slot, step)) {
             self.starved_at = step;
         }
         let fair_from = if self.starved_at == 0 { 0 } else { self.starved_at + self.max_steps / 2 };
         if step >= fair_from {
-            return AtLimit::Endless;
+            let endless = if self.script.active {
+                self.too_long_for_script()
+            } else {
+                Outcome::Livelock { steps: self.max_steps }
+            };
+            self.outcome.get_or_insert(endless);
+            return true;
         }
         if step >= self.prefix.max(self.max_steps.saturating_mul(3)) {
             self.spin_bound_reached = true;
-            return AtLimit::CutOff;
+            self.outcome.get_or_insert(Outcome::Abandoned);
+            return true;
         }
         self.limit = fair_from.min(step.saturating_add(PATIENCE));
         self.find_next_special();
-        AtLimit::GoesOn
+        false
     }
 
     /// Whether a thread was kept from running, longer than it takes until all others had their turn.

@@ -9,8 +9,10 @@ use std::sync::OnceLock;
 /// What a scope panics with when one of its threads did. It says nothing of the cause.
 pub(crate) const IN_SCOPE: &str = "a scoped thread panicked";
 
+type Hook = dyn Fn(&PanicHookInfo<'_>) + Sync + Send;
+
 /// The hook that was there before ours.
-static PREVIOUS: OnceLock<Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send>> = OnceLock::new();
+static PREVIOUS: OnceLock<Box<Hook>> = OnceLock::new();
 
 /// Installs a hook that notes panics of the execution going on and leaves all others to the hook
 /// that was there.
