@@ -6,23 +6,12 @@ mod support;
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Budget;
-use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write, pipe};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
-use support::explore::{agree_with_all, by, explore};
+use support::explore::{outcomes, set};
 use support::report;
-
-/// What all schedules of `body` report, which the search finds as well.
-fn outcomes(name: &str, body: fn() -> TestResult, budget: Budget) -> BTreeSet<String> {
-    agree_with_all(name, body, budget);
-    explore(body, by("mdpor,pb", budget)).results.into_iter().collect()
-}
-
-fn set(expected: &[&str]) -> BTreeSet<String> {
-    expected.iter().map(|text| (*text).to_owned()).collect()
-}
 
 #[test]
 fn what_is_written_into_a_pipe_arrives_in_the_order_of_the_schedule() {

@@ -8,24 +8,13 @@ use schedcheck_rt::facade::sync::atomic::AtomicBool;
 use schedcheck_rt::facade::sync::{Mutex, OnceLock, RwLock, mpsc};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Budget;
-use std::collections::BTreeSet;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
-use support::explore::{agree_with_all, by, explore};
+use support::explore::{by, explore, outcomes, set};
 use support::report;
 
 const WHILE: Duration = Duration::from_millis(10);
-
-/// What all schedules of `body` report, which the search finds as well.
-fn outcomes(name: &str, body: fn() -> TestResult, budget: Budget) -> BTreeSet<String> {
-    agree_with_all(name, body, budget);
-    explore(body, by("mdpor,pb", budget)).results.into_iter().collect()
-}
-
-fn set(expected: &[&str]) -> BTreeSet<String> {
-    expected.iter().map(|text| (*text).to_owned()).collect()
-}
 
 /// One thread lets time pass and then tells, another one looks and says whether it knows and whether time has passed.
 fn told(tell: impl FnOnce() + Send, knows: impl FnOnce() -> bool) -> TestResult {
@@ -88,8 +77,7 @@ fn who_waits_in_a_loop_knows_as_well() {
             },
         )
     }
-    let found: BTreeSet<String> = explore(body, by("mdpor,pb", Budget::NONE)).results.into_iter().collect();
-    assert_eq!(found, set(&["(true, true)"]));
+    assert_eq!(explore(body, by("mdpor,pb", Budget::NONE)).results, set(&["(true, true)"]));
 }
 
 #[test]

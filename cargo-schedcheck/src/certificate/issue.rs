@@ -257,19 +257,6 @@ mod tests {
         }
     }
 
-    fn summary() -> Summary {
-        Summary {
-            passed: 1,
-            failed: 0,
-            incomplete: 0,
-            unfinished: 0,
-            elapsed: std::time::Duration::ZERO,
-            replay_command: None,
-            certificate: None,
-            exit_code: ExitCode::Passed,
-        }
-    }
-
     #[test]
     fn a_test_that_is_to_fail_is_not_said_to_pass() {
         let binary = binary();
@@ -306,7 +293,7 @@ mod tests {
             let mut certifier = certifier(&path, &plans);
             certifier.note(&result(&plans[0], |_| {}));
             second.iter().for_each(|second| certifier.note(second));
-            let mut summary = summary();
+            let mut summary = Summary::of_one_pass();
             certifier.conclude(&mut summary);
             let Some(Certified::No(reason)) = summary.certificate else { panic!("{summary:?}") };
             assert_eq!(reason, "1 of 2 tests did not pass with their guarantee: bank::lib b");
@@ -315,7 +302,7 @@ mod tests {
         }
         let mut certifier = certifier(&path, &plans);
         plans.iter().for_each(|plan| certifier.note(&result(plan, |_| {})));
-        let mut summary = summary();
+        let mut summary = Summary::of_one_pass();
         certifier.conclude(&mut summary);
         assert!(matches!(summary.certificate, Some(Certified::Yes(_))), "{summary:?}");
         assert!(std::path::Path::new(&path).exists());

@@ -112,6 +112,23 @@ pub struct Summary {
     pub exit_code: ExitCode,
 }
 
+#[cfg(test)]
+impl Summary {
+    /// Of a run of one test, which passed.
+    pub fn of_one_pass() -> Self {
+        Self {
+            passed: 1,
+            failed: 0,
+            incomplete: 0,
+            unfinished: 0,
+            elapsed: Duration::ZERO,
+            replay_command: None,
+            certificate: None,
+            exit_code: ExitCode::Passed,
+        }
+    }
+}
+
 /// Whether a run has its certificate.
 #[derive(Debug)]
 pub enum Certified {

@@ -103,3 +103,14 @@ pub(crate) fn agree_with_all(name: &str, body: fn() -> TestResult, budget: Budge
         }
     }
 }
+
+/// What all schedules of `body` report, which the search finds as well.
+pub(crate) fn outcomes(name: &str, body: fn() -> TestResult, budget: Budget) -> BTreeSet<String> {
+    agree_with_all(name, body, budget);
+    explore(body, by("mdpor,pb", budget)).results
+}
+
+/// Outcomes that are expected.
+pub(crate) fn set(expected: &[&str]) -> BTreeSet<String> {
+    expected.iter().map(|text| (*text).to_owned()).collect()
+}

@@ -1,6 +1,6 @@
 //! Whether std is at a backtrace: it holds a lock then, which whoever wants another one would wait for, for ever.
 
-use super::elf::{Elf, number, text};
+use super::elf::Elf;
 use super::symbols::{Ranges, load_address};
 use std::ffi::{c_int, c_void};
 
@@ -51,17 +51,11 @@ impl Backtraces {
 }
 
 fn read(file: &[u8], base: usize) -> Option<Ranges> {
-    const ENTRY: usize = 24;
-    const FUNCTION: u64 = 2;
-    let elf = Elf::new(file)?;
-    let (table, texts) = elf.symbols()?;
     let mut found = Ranges::default();
-    for entry in (0..table.len()).step_by(ENTRY) {
-        let name = text(texts, number(table, entry, 4)? as usize).unwrap_or_default();
-        if NAMES.iter().any(|part| name.contains(part)) && number(table, entry + 4, 1)? & 0xF == FUNCTION {
-            let start = base + number(table, entry + 8, 8)? as usize;
-            found.add(start, start + number(table, entry + 16, 8)? as usize);
-        }
+    let elf = Elf::new(file)?;
+    let functions = elf.symbols().filter(|symbol| symbol.is_function);
+    for symbol in functions.filter(|symbol| NAMES.iter().any(|part| symbol.name.contains(part))) {
+        found.add(base + symbol.start, base + symbol.start + symbol.length);
     }
     Some(found)
 }

@@ -61,11 +61,38 @@ impl<'a> Elf<'a> {
         (0..self.count).find(is_named).and_then(|index| self.bytes(index)).unwrap_or_default()
     }
 
-    /// The symbol table, and the texts it refers to.
-    pub(super) fn symbols(&self) -> Option<(&'a [u8], &'a [u8])> {
+    /// The functions and statics in the symbol table.
+    pub(super) fn symbols(&self) -> impl Iterator<Item = Entry<'a>> {
         const SYMBOL_TABLE: u64 = 2;
-        let table = (0..self.count).find(|index| self.header(*index, 4, 4) == Some(SYMBOL_TABLE))?;
-        let texts = self.header(table, 0x28, 4)? as usize;
-        Some((self.bytes(table)?, self.bytes(texts)?))
+        const ENTRY: usize = 24;
+        let is_table = |index: &usize| self.header(*index, 4, 4) == Some(SYMBOL_TABLE);
+        let table = (0..self.count).find(is_table);
+        let texts =
+            table.and_then(|table| self.bytes(self.header(table, 0x28, 4)? as usize)).unwrap_or_default();
+        let table = table.and_then(|table| self.bytes(table)).unwrap_or_default();
+        table.chunks_exact(ENTRY).filter_map(|entry| Entry::read(entry, texts))
+    }
+}
+
+/// A function or a static. Its place is counted from where the program was loaded.
+pub(super) struct Entry<'a> {
+    pub(super) name: &'a str,
+    pub(super) start: usize,
+    pub(super) length: usize,
+    pub(super) is_function: bool,
+}
+
+impl<'a> Entry<'a> {
+    fn read(entry: &[u8], texts: &'a [u8]) -> Option<Entry<'a>> {
+        const STATIC: u64 = 1;
+        const FUNCTION: u64 = 2;
+        let kind = number(entry, 4, 1)? & 0xF;
+        let length = number(entry, 16, 8)? as usize;
+        if !matches!(kind, STATIC | FUNCTION) || length == 0 {
+            return None;
+        }
+        let name = text(texts, number(entry, 0, 4)? as usize)?;
+        let start = number(entry, 8, 8)? as usize;
+        Some(Entry { name, start, length, is_function: kind == FUNCTION })
     }
 }

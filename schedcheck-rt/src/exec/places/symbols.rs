@@ -1,6 +1,6 @@
 //! Functions and statics of the running program by name, from its own symbol table and debug information.
 
-use super::elf::{Elf, number, text};
+use super::elf::{Elf, Entry};
 use super::inlined::{self, Inlined};
 use std::ffi::{c_int, c_void};
 
@@ -98,21 +98,12 @@ pub(super) fn load_address() -> usize {
 
 /// The functions and statics of a program, and the copies of functions that were inlined.
 fn read(file: &[u8], base: usize) -> Option<Symbols> {
-    const ENTRY: usize = 24;
     let elf = Elf::new(file)?;
-    let (table, texts) = elf.symbols()?;
-    let mut symbols = Vec::new();
-    for entry in (0..table.len()).step_by(ENTRY) {
-        let kind = number(table, entry + 4, 1)? & 0xF;
-        let length = number(table, entry + 16, 8)? as usize;
-        // Objects and functions.
-        if !matches!(kind, 1 | 2) || length == 0 {
-            continue;
-        }
-        let Some(name) = text(texts, number(table, entry, 4)? as usize) else { continue };
-        let start = base + number(table, entry + 8, 8)? as usize;
-        symbols.push(Symbol { path: path_of(name), start, end: start + length, is_function: kind == 2 });
-    }
+    let symbol = |Entry { name, start, length, is_function }: Entry<'_>| {
+        let start = base + start;
+        Symbol { path: path_of(name), start, end: start + length, is_function }
+    };
+    let mut symbols: Vec<Symbol> = elf.symbols().map(symbol).collect();
     for Inlined { name, ranges } in inlined::functions(&elf) {
         let path = path_of(name);
         let copies = ranges.into_iter().map(|(start, end)| Symbol {
