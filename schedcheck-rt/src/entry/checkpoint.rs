@@ -5,7 +5,7 @@
 //! after all of it is on the disk, so whatever happens, there is a whole one: the old or the new.
 
 use super::settings::Settings;
-use crate::search::bytes::{Damaged, Reader, Writer};
+use crate::search::bytes::{Damaged, Reader, Writer, checksum};
 use crate::search::{Reduction, Stats};
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -203,13 +203,6 @@ pub(super) fn program() -> String {
     }
     let code = program as *const () as u64;
     format!("{sum:016x}{:016x}", code ^ length)
-}
-
-fn checksum(bytes: &[u8]) -> u64 {
-    use std::hash::Hasher;
-    let mut hasher = rustc_hash::FxHasher::default();
-    hasher.write(bytes);
-    hasher.finish()
 }
 
 impl Settings {

@@ -378,6 +378,7 @@ impl Run<'_> {
         self.company.dismiss();
         self.executions += 1;
         self.words.figures.executions = self.executions + self.company.brought;
+        self.words.figures.traces = self.search.traces() + 1;
         if let Some(record) = &mut self.record {
             record.note(self.words.figures.executions, plan, self.execution.parents());
         }

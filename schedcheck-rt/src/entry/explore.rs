@@ -159,6 +159,8 @@ impl<'a> Run<'a> {
                 Go::On => {}
                 Go::End(finished) => return finished.map(|finished| *finished),
             }
+            // A crash is of a class of its own, as every other failure is.
+            self.words.figures.traces = self.search.traces() + 1;
             let Some(order) = self.search.next() else {
                 match self.nothing_left(&mut trace) {
                     Go::On => continue,
@@ -293,6 +295,12 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// With the execution that ends the search, which is not learnt from: no other one of its class ended so.
+    fn figures_with_last(&self, complete: bool) -> Figures {
+        let figures = self.figures(complete);
+        Figures { traces: figures.traces + 1, ..figures }
+    }
+
     /// What became of the sequence that was asked for.
     fn sequence_note(&self) -> Option<String> {
         let route = self.route.as_ref()?.borrow();
@@ -331,10 +339,10 @@ impl<'a> Run<'a> {
     /// that does not come back is not reported as one.
     fn report(&mut self, trace: &mut Trace) -> Object {
         let first = self.execution.outcome().clone();
-        let figures = self.figures(false);
         if matches!(first, Outcome::Diverged(_)) {
-            return report::finished(&self.execution, &first, &figures, "");
+            return report::finished(&self.execution, &first, &self.figures(false), "");
         }
+        let figures = self.figures_with_last(false);
         self.channel.send(Object::new().text("event", "failing"));
         self.execution.report_executions();
         let found = Plan::repeating(trace);
@@ -394,7 +402,7 @@ impl<'a> Run<'a> {
     pub(super) fn failed(&mut self, trace: &mut Trace) -> Object {
         if self.settings.expect.as_deref() == Some(self.execution.outcome().word()) {
             // What was asked for was found: nothing is left to do.
-            let mut figures = self.figures(true);
+            let mut figures = self.figures_with_last(true);
             figures.coverage = format!("found the expected {}", self.execution.outcome().word());
             return report::passed(&figures);
         }
@@ -416,7 +424,7 @@ impl<'a> Run<'a> {
 
     /// The verdict when one execution that meets its scenario is all that was asked for.
     fn found_one(&self) -> Object {
-        let mut figures = self.figures(true);
+        let mut figures = self.figures_with_last(true);
         figures.coverage = "found an execution that meets the scenario".to_owned();
         report::passed(&figures)
     }

@@ -16,6 +16,14 @@ impl fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
+/// Stands for these bytes: whoever reads them again finds out whether they are still the same.
+pub fn checksum(bytes: &[u8]) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = rustc_hash::FxHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
 /// Bytes to be written.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {

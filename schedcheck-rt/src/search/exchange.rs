@@ -26,6 +26,13 @@ impl Shares {
         regions.add(ROOT);
         regions.finish(out);
         out.count(self.spilled);
+        let mut sums: Vec<(u32, u64)> = self.sums.iter().map(|(&number, &sum)| (number, sum)).collect();
+        sums.sort_unstable();
+        out.count(sums.len());
+        for (number, sum) in sums {
+            out.number(number);
+            out.hash(sum);
+        }
     }
 
     fn read_whole(
@@ -39,6 +46,9 @@ impl Shares {
         regions.place(tree, ROOT)?;
         self.stored.extend(regions.away);
         self.spilled = from.number()?;
+        for _ in 0..from.count()? {
+            self.sums.insert(from.number()?, from.hash()?);
+        }
         regions.pending.into_iter().for_each(|(line, rank)| fringe.push(rank, line));
         Ok(())
     }

@@ -24,13 +24,14 @@ impl Crew {
 }
 
 /// Searches in rounds: some executions by the owner, then shares in processes of their own, of
-/// which some are interrupted and go on, and with `losses` some never come back.
+/// which some are interrupted and go on, and with `losses` some never come back. Parts that nobody needs
+/// are written down now and then; also returns how many.
 fn explore_in_parts(
     program: &Program,
     options: impl Fn() -> Options,
     seed: u64,
     losses: bool,
-) -> (u64, FxHashSet<u64>) {
+) -> (u64, FxHashSet<u64>, usize) {
     let rng = &mut Rng::new(seed);
     let mut crew = Crew { toy: Toy::new(program.clone()), classes: FxHashSet::default() };
     let names = Renaming::default();
@@ -50,7 +51,7 @@ fn explore_in_parts(
         let reload = || Search::load(options(), &base, &names).expect("it was written a moment ago");
         owner = reload();
         if owner.stats().complete {
-            return (owner.stats().executions, crew.classes);
+            return (owner.stats().executions, crew.classes, stored.len());
         }
         let count = 1 + rng.below(4);
         let shares = owner.deal(count);
@@ -85,7 +86,7 @@ fn explore_in_parts(
 
 /// Executions of searches in parts, and how many of them a single search does not need.
 fn check(seeds: std::ops::Range<u64>, families: &[Family], order: &str, bound: Option<u32>) -> (u64, u64) {
-    let (mut total, mut surplus) = (0, 0);
+    let (mut total, mut surplus, mut spilled) = (0, 0, 0);
     for &family in families {
         for seed in seeds.clone() {
             let program = program(seed, family);
@@ -95,7 +96,8 @@ fn check(seeds: std::ops::Range<u64>, families: &[Family], order: &str, bound: O
                 continue;
             }
             for losses in [false, true] {
-                let (executions, classes) = explore_in_parts(&program, options, seed, losses);
+                let (executions, classes, spills) = explore_in_parts(&program, options, seed, losses);
+                spilled += spills;
                 assert_eq!(classes, whole.classes, "{family:?} {seed} {order} {bound:?}");
                 if !losses && whole.stopped == 0 {
                     surplus += executions - whole.executions;
@@ -104,6 +106,7 @@ fn check(seeds: std::ops::Range<u64>, families: &[Family], order: &str, bound: O
             }
         }
     }
+    assert!(spilled > 10, "{spilled} parts were written down");
     (total, surplus)
 }
 
@@ -119,6 +122,29 @@ fn what_is_cut_off_is_refused() {
         assert!(Search::load(by("mdpor,pb"), &whole[..cut], &names).is_err(), "cut at {cut}");
     }
     assert!(Search::load(by("mdpor,pb"), &whole, &names).is_ok());
+}
+
+#[test]
+fn what_a_disk_changed_is_refused() {
+    for bound in [None, Some(2)] {
+        let options = || Options { bound, budget: Budget::NONE, ..by("pb") };
+        let begun = (0..50).find_map(|seed| {
+            let toy = Toy::new(program(seed, Family::Memory));
+            let mut search = Search::new(options());
+            Crew { toy, classes: FxHashSet::default() }.run(&mut search, 100);
+            search.spill(7).map(|spilled| (search, spilled))
+        });
+        let (search, spilled) = begun.expect("a search with a part that nobody needs now");
+        let state = search.save();
+        for bit in 0..spilled.len() * 8 {
+            let mut changed = spilled.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            let mut loaded = Search::load(options(), &state, &Renaming::default()).unwrap();
+            assert!(loaded.unspill(7, &changed).is_err(), "bit {bit}");
+            assert!(!loaded.stats().complete);
+            loaded.unspill(7, &spilled).unwrap();
+        }
+    }
 }
 
 #[test]

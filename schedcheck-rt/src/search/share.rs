@@ -92,6 +92,8 @@ pub(super) struct Shares {
     pub(super) stored: FxHashMap<LineId, u64>,
     /// How many executions are pending there.
     pub(super) spilled: usize,
+    /// Checksums of what was written down, by number.
+    pub(super) sums: FxHashMap<u32, u64>,
 }
 
 impl Shares {

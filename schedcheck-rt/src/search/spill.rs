@@ -5,7 +5,7 @@
 //! as for another process ([`super::share`]), forgotten, and put back when nothing better is left. Regions are
 //! chosen from those whose lines come last.
 
-use super::bytes::{Damaged, Reader, Writer};
+use super::bytes::{Damaged, Reader, Writer, checksum};
 use super::engine::{Search, Strategy};
 use super::fringe::Fringe;
 use super::lines::{AWAY, EXECUTED, LineId};
@@ -91,7 +91,7 @@ impl Search {
 
 impl Shares {
     fn spill(&mut self, tree: &mut Tree, fringe: &mut Fringe, number: u32) -> Option<Vec<u8>> {
-        let (size, wanted) = (fringe.len() / PARTS, fringe.len() / 2);
+        let (size, wanted) = ((fringe.len() / PARTS).max(1), fringe.len() / 2);
         let mut tops = Vec::new();
         let (mut found, mut chosen) = (Vec::new(), 0);
         for line in fringe.worst_first() {
@@ -136,7 +136,9 @@ impl Shares {
             self.stored.insert(top, u64::from(number) << BITS | at);
         }
         self.spilled += chosen;
-        Some(out.into_bytes())
+        let bytes = out.into_bytes();
+        self.sums.insert(number, checksum(&bytes));
+        Some(bytes)
     }
 
     fn unspill(
@@ -146,6 +148,10 @@ impl Shares {
         number: u32,
         bytes: &[u8],
     ) -> Result<(), Damaged> {
+        // What a disk changed, or another search wrote, could be read as a smaller one, which would be taken for complete.
+        if self.sums.get(&number) != Some(&checksum(bytes)) {
+            return Err(Damaged);
+        }
         let from = &mut Reader::new(bytes);
         let (count, chosen): (usize, usize) = (from.number()?, from.number()?);
         let mut tops: Vec<(u64, LineId)> = self
@@ -169,6 +175,7 @@ impl Shares {
             fringe.push(rank, line);
         }
         self.spilled = self.spilled.saturating_sub(chosen);
+        self.sums.remove(&number);
         Ok(())
     }
 }

@@ -230,6 +230,11 @@ impl Search {
         if from.is_empty() { Ok(loaded) } else { Err(Damaged) }
     }
 
+    /// How many classes were executed.
+    pub fn traces(&self) -> u64 {
+        self.stats.traces
+    }
+
     /// A number that stands for the set of classes that were executed, whatever their order.
     pub fn trace_set(&self) -> u64 {
         self.trace_set

@@ -49,6 +49,10 @@ fn a_failure_is_found_whoever_meets_it() {
     assert_eq!(crashed["outcome"], "crash");
     let replay = crashed["replay"].as_str().expect("a replay file");
     project.schedcheck(&["replay", replay]).run().expect_code(100);
+    for test in ["tests::fails_late", "tests::aborts_late"] {
+        let alone = verdict(&project, test, &["-j1"], 100);
+        assert_eq!(alone["traces"], alone["executions"], "{test}: the failing one is a class too");
+    }
 }
 
 #[test]
@@ -100,6 +104,17 @@ fn little_memory_is_enough() {
         names.filter(|name| name.contains(".spill-")).count()
     };
     assert!(spills() > 0, "nothing went to the disk");
+    let on_disk = || fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path());
+    let kept: Vec<_> = on_disk().map(|path| (fs::read(&path).unwrap(), path)).collect();
+    for (whole, path) in kept.iter().filter(|(_, path)| path.to_str().unwrap().contains(".spill-")) {
+        let mut damaged = whole.clone();
+        damaged[whole.len() / 2] ^= 4;
+        fs::write(path, damaged).unwrap();
+    }
+    let lost = verdict(&project, "tests::adds_a_little", &[&more[..], &["--resume"]].concat(), 0);
+    assert_eq!((&lost["outcome"], &lost["complete"]), (&"passed".into(), &false.into()), "{lost}");
+    on_disk().for_each(|path| fs::remove_file(path).unwrap());
+    kept.iter().for_each(|(whole, path)| fs::write(path, whole).unwrap());
     let rest = verdict(&project, "tests::adds_a_little", &[&more[..], &["--resume"]].concat(), 0);
     assert_eq!((&rest["complete"], &rest["traces"]), (&true.into(), &whole["traces"]));
     assert_eq!(spills(), 0, "what was not needed any more is still there");
