@@ -1,5 +1,4 @@
 //! Runs a body outside and inside an execution.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 pub(crate) mod exhaust;
 pub(crate) mod explore;

@@ -1,7 +1,8 @@
 //! What std promises about `RwLock`, as plain std and under control.
 
-mod support;
-
+use crate::support::exhaust::exhaust;
+use crate::support::explore::{ORDERS, by, explore};
+use crate::support::{alone, passes, promised, report};
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::{Mutex, RwLock, RwLockWriteGuard, mpsc};
@@ -10,9 +11,6 @@ use schedcheck_rt::search::step::Budget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, TryLockError};
-use support::exhaust::exhaust;
-use support::explore::{ORDERS, by, explore};
-use support::{alone, passes, promised, report};
 
 #[test]
 fn readers_share_and_a_writer_is_alone() {

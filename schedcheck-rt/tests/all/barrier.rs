@@ -1,13 +1,11 @@
 //! What std promises about `Barrier`, as plain std and under control.
 
-mod support;
-
+use crate::support::exhaust::exhaust;
+use crate::support::{promised, report};
 use schedcheck_rt::facade::sync::Barrier;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::thread;
 use std::sync::atomic::Ordering::SeqCst;
-use support::exhaust::exhaust;
-use support::{promised, report};
 
 #[test]
 fn nobody_passes_before_all_have_arrived_and_one_leads() {

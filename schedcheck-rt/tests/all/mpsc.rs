@@ -1,7 +1,7 @@
 //! What std promises about channels, as plain std and under control.
 
-mod support;
-
+use crate::support::exhaust::exhaust;
+use crate::support::{alone, execute, passes, promised, report};
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::mpsc::{
     RecvTimeoutError, TryRecvError, TrySendError, channel, sync_channel,
@@ -9,8 +9,6 @@ use schedcheck_rt::facade::sync::mpsc::{
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Alt;
 use std::time::Duration;
-use support::exhaust::exhaust;
-use support::{alone, execute, passes, promised, report};
 
 #[test]
 fn items_arrive_in_order_and_end_with_the_last_sender() {

@@ -1,7 +1,6 @@
 //! One execution through the facades: default behaviour, deltas, verdicts.
 
-mod support;
-
+use crate::support::{alone, execute, passes};
 use schedcheck_rt::exec::outcome::Outcome;
 use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
@@ -12,7 +11,6 @@ use schedcheck_rt::search::step::{
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use support::{alone, execute, passes};
 
 /// Executes `body` with default behaviour but for steps at which another thread runs.
 fn run(body: fn() -> TestResult, switches: &[(u32, u16)]) -> (Trace, Outcome) {
@@ -153,7 +151,7 @@ fn what_the_engine_does_in_a_round_of_a_loop_is_no_part_of_its_state() {
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
     // The state of the second round is that of the first, so there is no third.
     let loads = trace.events.iter().skip(2).take_while(|event| event.thread == ThreadId(0)).count();
-    assert_eq!(loads, 4, "{}", support::show(&trace));
+    assert_eq!(loads, 4, "{}", crate::support::show(&trace));
     let _alone = alone();
     let mut again = Trace::default();
     let test = Test { body: spins_at_two_depths, should_panic: None };

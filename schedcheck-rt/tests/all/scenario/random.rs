@@ -1,7 +1,7 @@
 //! Random scenarios: every way to reduce finds what executing all schedules finds.
 
+use super::{agree, cooperate, explore_within, options};
 use crate::support::{Random, report};
-use crate::{agree, cooperate, explore_within, options};
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::{Condvar, Mutex};

@@ -1,9 +1,9 @@
 //! Scenarios: all executions that realise them, and no others, whatever the search leaves out.
 
 mod random;
-#[path = "../support/mod.rs"]
-mod support;
 
+use crate::support::explore::by;
+use crate::support::{report, result_of};
 use schedcheck_rt::exec::{Execution, Fate, Test, TestResult};
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::mpsc::channel;
@@ -15,8 +15,6 @@ use schedcheck_rt::search::step::{Budget, End, Model, Trace};
 use schedcheck_rt::search::{Options, Reduction, Search};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::Ordering::SeqCst;
-use support::explore::by;
-use support::{report, result_of};
 
 /// What exploring a scenario amounts to.
 #[derive(Debug, Default, PartialEq)]
@@ -46,7 +44,7 @@ fn cooperate(body: fn() -> TestResult) -> Explored {
 }
 
 fn search(execution: &mut Execution, options: Options, limit: u64) -> Option<Explored> {
-    let _alone = support::alone();
+    let _alone = crate::support::alone();
     let mut search = Search::new(options);
     let mut trace = Trace::default();
     let mut explored = Explored::default();
@@ -62,7 +60,7 @@ fn search(execution: &mut Execution, options: Options, limit: u64) -> Option<Exp
             !matches!(trace.end, End::Diverged(_)),
             "{:?}\n{}",
             execution.outcome(),
-            support::show(&trace)
+            crate::support::show(&trace)
         );
         explored.met += u64::from(execution.fate() == Fate::Met);
         if trace.end != End::Stopped {
@@ -521,7 +519,7 @@ fn a_panic_fails_at_once_wherever_it_comes_from() {
 
 #[test]
 fn outside_of_an_exploration_nothing_happens() {
-    let _alone = support::alone();
+    let _alone = crate::support::alone();
     scenario::check(|_| unreachable!("nobody could stop a thread at a label"));
     scenario::exists(|_| unreachable!("nobody could stop a thread at a label"));
     label("nowhere");

@@ -1,7 +1,7 @@
 //! Steps commute as their modes claim: small bodies in all their orders, for every primitive.
 
-mod support;
-
+use crate::support::exhaust::{Summary, exhaust, exhaust_within};
+use crate::support::report;
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::sync::mpsc::{channel, sync_channel};
@@ -10,8 +10,6 @@ use schedcheck_rt::facade::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
-use support::exhaust::{Summary, exhaust, exhaust_within};
-use support::report;
 
 fn outcomes(summary: &Summary) -> Vec<&str> {
     summary.results.iter().map(String::as_str).collect()

@@ -1,7 +1,8 @@
 //! The search finds through the real facades what executing every order finds.
 
-mod support;
-
+use crate::support::exhaust::exhaust_within;
+use crate::support::explore::{ORDERS, agree_with_all, by, every_order, explore};
+use crate::support::report;
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::hint::spin_loop;
 use schedcheck_rt::facade::sync::atomic::{AtomicBool, AtomicUsize};
@@ -11,9 +12,6 @@ use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::Options;
 use schedcheck_rt::search::step::Budget;
 use std::sync::atomic::Ordering::SeqCst;
-use support::exhaust::exhaust_within;
-use support::explore::{ORDERS, agree_with_all, by, every_order, explore};
-use support::report;
 
 /// What is claimed about the numbers of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 //! The programs are the usual benchmarks of stateless model checkers (POPL 2014 and after); GenMC,
 //! Nidhugg and Concuerror report the same numbers under sequential consistency.
 
-mod support;
-
+use crate::support::explore::{by, explore};
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::Mutex;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
@@ -12,7 +11,6 @@ use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Budget;
 use std::array::from_fn;
 use std::sync::atomic::Ordering::SeqCst;
-use support::explore::{by, explore};
 
 /// Executions of a search that executes every class once.
 fn count(body: fn() -> TestResult) -> u64 {

@@ -94,7 +94,7 @@ pub(crate) fn macro_forms() -> u32 {
 }
 
 /// For each type, which traits it has.
-pub(crate) fn traits() -> Vec<crate::Traits> {
+pub(crate) fn traits() -> Vec<crate::std_parity::Traits> {
     macro_rules! table {
         ($($type:ty),* $(,)?) => { vec![$((stringify!($type), crate::traits_of!($type)),)*] };
     }

@@ -15,8 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What all executions of a body amount to.
 #[derive(Debug)]
 pub(crate) struct Summary {
-    /// Executions, one per order.
-    pub(crate) executions: usize,
     /// Classes of orders that differ only in steps that commute.
     pub(crate) classes: usize,
     /// Every result that was reported, or the word for a failure.
@@ -193,7 +191,7 @@ pub(crate) fn exhaust_within(body: fn() -> TestResult, budget: usize) -> Summary
         }
         match next(&this, &offered) {
             Some(next) => plan = next,
-            None => return Summary { executions, classes: classes.len(), results },
+            None => return Summary { classes: classes.len(), results },
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Pipes, pairs of sockets, events and `epoll`: what threads of a test tell each other through the kernel.
 #![cfg(target_os = "linux")]
 
-mod support;
-
+use crate::support::explore::{outcomes, set};
+use crate::support::report;
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Budget;
@@ -10,8 +10,6 @@ use std::io::{ErrorKind, Read, Write, pipe};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
-use support::explore::{outcomes, set};
-use support::report;
 
 #[test]
 fn what_is_written_into_a_pipe_arrives_in_the_order_of_the_schedule() {

@@ -1,8 +1,8 @@
 //! Virtual time: who knows of something that took time knows that the time has passed.
 #![cfg(target_os = "linux")]
 
-mod support;
-
+use crate::support::explore::{by, explore, outcomes, set};
+use crate::support::report;
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicBool;
 use schedcheck_rt::facade::sync::{Mutex, OnceLock, RwLock, mpsc};
@@ -11,8 +11,6 @@ use schedcheck_rt::search::step::Budget;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
-use support::explore::{by, explore, outcomes, set};
-use support::report;
 
 const WHILE: Duration = Duration::from_millis(10);
 

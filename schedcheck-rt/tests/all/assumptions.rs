@@ -1,13 +1,11 @@
 //! Executions in which an assumption does not hold are dropped, and nothing else is.
 
-mod support;
-
+use crate::support::explore::{by, explore};
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Budget;
 use std::sync::atomic::Ordering::SeqCst;
-use support::explore::{by, explore};
 
 /// Every order of the search must find the executions in which the flag is up in time, although the
 /// flag goes up only after steps that have nothing to do with the assumption.

@@ -1,15 +1,13 @@
 //! Coroutines and threads of the system: the same schedule gives the same trace on both.
 
 mod bodies;
-#[path = "../support/mod.rs"]
-mod support;
 mod system;
 
+use crate::support::{Random, alone, show};
 use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::search::step::{
     Alt, Choice, Decision, Delta, End, Event, Guide, Model, Pending, Plan, StepIndex, ThreadId, Trace,
 };
-use support::{Random, alone, show};
 
 /// Takes any thread that can go on, now and then with a costly alternative; the same walk on both backends.
 impl Guide for Random {

@@ -1,12 +1,10 @@
 //! What std promises about thread-local values, as plain std and under control.
 
-mod support;
-
+use crate::support::{alone, execute, promised};
 use schedcheck_rt::__schedcheck_thread_local as thread_local;
 use schedcheck_rt::facade::sync::Mutex;
 use schedcheck_rt::facade::thread::{self, LocalKey};
 use std::cell::{Cell, RefCell};
-use support::{alone, execute, promised};
 
 thread_local! {
     /// Documented, public, lazy.

@@ -4,7 +4,7 @@
 //! missing or typed differently in either does not compile.
 
 /// What the facade std will offer: the facades by name over std's own items.
-mod facade {
+pub(crate) mod facade {
     pub(crate) use schedcheck_rt::facade::hint;
 
     pub(crate) mod sync {
@@ -92,10 +92,10 @@ mod macros {
 }
 
 compiled_against!(of_std: std);
-compiled_against!(of_the_facades: crate::facade);
+compiled_against!(of_the_facades: crate::std_parity::facade);
 
 /// A type and the traits it has.
-type Traits = (&'static str, Vec<&'static str>);
+pub(crate) type Traits = (&'static str, Vec<&'static str>);
 
 fn same(ours: Vec<Traits>, std: Vec<Traits>) {
     let mut differ = String::new();
@@ -113,6 +113,7 @@ fn types_have_the_traits_of_std() {
 
 #[test]
 fn statics_and_macros_take_what_std_takes() {
+    let _alone = crate::support::alone();
     assert_eq!(of_the_facades::sync_items::statics(), of_std::sync_items::statics());
     assert_eq!(of_the_facades::thread_items::macro_forms(), of_std::thread_items::macro_forms());
     let list = &mut Vec::new();
@@ -121,6 +122,7 @@ fn statics_and_macros_take_what_std_takes() {
 
 #[test]
 fn every_item_has_the_signature_of_std() {
+    let _alone = crate::support::alone();
     of_the_facades::atomic_items::integers();
     of_the_facades::atomic_items::booleans();
     of_the_facades::atomic_items::pointers();

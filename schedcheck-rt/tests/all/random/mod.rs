@@ -6,17 +6,15 @@
 mod lives;
 mod notes;
 mod program;
-#[path = "../support/mod.rs"]
-mod support;
 
+use crate::support::explore::by;
+use crate::support::{alone, show};
 use notes::notes;
 use program::{choose, chosen};
 use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::search::step::{Budget, End, Model, Trace};
 use schedcheck_rt::search::{Options, Reduction, Search};
 use std::collections::BTreeMap;
-use support::explore::by;
-use support::{alone, show};
 
 /// Programs with more schedules than that are not looked at.
 const MOST: u64 = 1_000;

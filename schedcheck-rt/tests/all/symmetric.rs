@@ -1,7 +1,6 @@
 //! Threads that are declared interchangeable: the same results, up to who is who, from fewer executions.
 
-mod support;
-
+use crate::support::explore::by;
 use schedcheck_rt::exec::{Execution, Test, TestResult, outside};
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::{Condvar, Mutex};
@@ -13,7 +12,6 @@ use std::collections::BTreeSet;
 use std::sync::Mutex as SystemMutex;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::SeqCst;
-use support::explore::by;
 
 static SEEN: SystemMutex<Vec<String>> = SystemMutex::new(Vec::new());
 
@@ -52,7 +50,7 @@ fn explore(body: fn() -> TestResult, symmetry: bool, options: Options) -> (BTree
 
 /// Compares both ways in several orders and with several reductions; how many executions each takes.
 fn compare(body: fn() -> TestResult) -> (u64, u64) {
-    let _alone = support::alone();
+    let _alone = crate::support::alone();
     let mut counts = (0, 0);
     for reduction in [Reduction::Optimal, Reduction::Source] {
         for order in ["dfs", "mdpor,pb", "rand:1"] {

@@ -1,15 +1,13 @@
 //! What std promises about `Once`, `OnceLock` and `LazyLock`, as plain std and under control.
 
-mod support;
-
+use crate::support::exhaust::exhaust;
+use crate::support::{alone, promised, report};
 use schedcheck_rt::exec::{Execution, Test};
 use schedcheck_rt::facade::sync::{LazyLock, Once, OnceLock};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::{Model, Plan, Trace};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use support::exhaust::exhaust;
-use support::{alone, promised, report};
 
 fn fails() {
     resume_unwind(Box::new("as intended"));

@@ -4,8 +4,8 @@
 //! after the one that took it away does not mean that the thread could not have come before both. And what looks at
 //! an object does not take it: nobody has to wait for it.
 
-mod support;
-
+use crate::support::explore::agree_with_all;
+use crate::support::report;
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::sync::mpsc::sync_channel;
@@ -14,8 +14,6 @@ use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Budget;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::SeqCst;
-use support::explore::agree_with_all;
-use support::report;
 
 /// A receiver that fills its own channel, beside another sender.
 fn fills(bound: usize, takes: bool) -> TestResult {

@@ -1,7 +1,8 @@
 //! The end of a thread as std has it: who drops its result, and who waits for its thread-local values.
 
-mod support;
-
+use crate::support::exhaust::exhaust;
+use crate::support::explore::{agree_with_all, by, explore};
+use crate::support::{promised, report};
 use schedcheck_rt::__schedcheck_thread_local as thread_local;
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::Mutex;
@@ -12,9 +13,6 @@ use schedcheck_rt::search::step::Budget;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use support::exhaust::exhaust;
-use support::explore::{agree_with_all, by, explore};
-use support::{promised, report};
 
 /// Counts its drops.
 struct Noisy(Arc<AtomicUsize>);
