@@ -27,6 +27,7 @@ pub(crate) enum Kind {
     SystemCalls,
     Futexes,
     VolatileReads,
+    StreamLocks,
 }
 
 impl Kind {
@@ -47,6 +48,7 @@ impl Kind {
             Kind::SystemCalls => "system calls",
             Kind::Futexes => "futex operations that are not modelled",
             Kind::VolatileReads => "volatile reads, which are not taken for data races",
+            Kind::StreamLocks => "who waits for the lock of a stream",
         }
     }
 }
@@ -83,6 +85,10 @@ pub(crate) struct Met {
     /// One bit for each kind.
     kinds: u32,
     first: Vec<Meeting>,
+    /// Somebody took the lock of a stream for a moment.
+    stream_passed: bool,
+    /// Somebody held one over other steps.
+    stream_kept: bool,
     /// Where it would not do to ask who calls.
     backtraces: OnceCell<Backtraces>,
 }
@@ -105,6 +111,28 @@ impl Active {
     pub(crate) fn meets(&self, kind: Kind, function: &'static CStr) {
         if !self.world().met.has(kind as u8) {
             self.meets_first(kind, function);
+        }
+    }
+
+    /// User code took the lock of a stream for a moment, which is no step.
+    pub(crate) fn passes_stream(&self, stream: &'static CStr) {
+        let world = self.world();
+        // Alone, it waits for nobody.
+        world.met.stream_passed |= world.threads.len() > 1;
+        self.meets_streams(stream);
+    }
+
+    /// User code has held the lock of a stream over other steps.
+    pub(crate) fn keeps_stream(&self, stream: &'static CStr) {
+        self.world().met.stream_kept = true;
+        self.meets_streams(stream);
+    }
+
+    /// Only both together matter: somebody who cannot go on because another one, who holds the lock, waits.
+    fn meets_streams(&self, stream: &'static CStr) {
+        let met = &self.world().met;
+        if met.stream_passed && met.stream_kept {
+            self.meets(Kind::StreamLocks, stream);
         }
     }
 
@@ -146,6 +174,7 @@ impl Execution {
         }
         match met.kinds & !(1 << Kind::VolatileReads as u8) {
             0 => "",
+            kinds if kinds == 1 << Kind::StreamLocks as u8 => ", apart from waiting for the lock of a stream",
             _ => ", as long as what is not controlled does the same in each",
         }
     }

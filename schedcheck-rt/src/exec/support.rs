@@ -31,6 +31,22 @@ impl Active {
         self.world().generation
     }
 
+    /// How many steps there were so far.
+    pub(crate) fn steps(&self) -> usize {
+        self.world().trace.events.len()
+    }
+
+    /// Whether some of the steps from `since` on are of the running thread.
+    pub(crate) fn has_stepped(&self, since: usize) -> bool {
+        let world = self.world();
+        let thread = world.threads[world.current].id;
+        world
+            .trace
+            .events
+            .get(since..)
+            .is_some_and(|events| events.iter().any(|event| event.thread == thread))
+    }
+
     /// Calls `section` with the values of thread-local keys, whose form is the facade's. They are
     /// kept here because the engine's own statics are put back after each execution. `end` is what
     /// a thread has to do with them at its end.

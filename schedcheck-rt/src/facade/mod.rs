@@ -6,5 +6,6 @@
 //! state goes through functions that are compiled here, once.
 
 pub mod hint;
+pub mod io;
 pub mod sync;
 pub mod thread;

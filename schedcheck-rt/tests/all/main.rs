@@ -15,6 +15,7 @@ mod search_agrees;
 mod search_counts;
 mod search_waits;
 mod std_parity;
+mod streams;
 mod support;
 mod symmetric;
 mod thread_end;

@@ -69,6 +69,24 @@ fn what_a_test_does_to_its_process_ends_with_an_execution() {
 }
 
 #[test]
+fn locks_of_streams_exclude() {
+    for more in [&[][..], &["--os-threads"], &["--races", "off"]] {
+        for test in ["holds_the_lock_of_stdout", "holds_the_lock_of_stdin", "prints"] {
+            let verdict = verdict(test, more, 0);
+            assert_eq!(verdict["complete"], true, "{verdict}");
+            met(&verdict, ALL, &[]);
+        }
+        assert_eq!(verdict("waits_for_who_prints", more, 100)["outcome"], "deadlock");
+    }
+    let verdict = verdict("prints_what_takes_a_lock", &[], 0);
+    met(
+        &verdict,
+        "all schedules, apart from waiting for the lock of a stream (each with ",
+        &["who waits for the lock of a stream (stdout"],
+    );
+}
+
+#[test]
 fn threads_that_wait_for_each_other_in_the_kernel_are_controlled() {
     for test in ["talks_through_a_pipe", "one_listens_first"] {
         let verdict = verdict(test, &[], 0);

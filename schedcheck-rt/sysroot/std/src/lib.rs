@@ -41,13 +41,73 @@ pub mod sync {
     }
 }
 
+/// `std::io`: the streams of the process have locks.
+pub mod io {
+    pub use real::io::*;
+    pub use schedcheck_rt::facade::io::{
+        _eprint, _eprint_line, _print, _print_line, IsTerminal, Stderr, StderrLock, Stdin, StdinLock, Stdout, StdoutLock,
+        stderr, stdin, stdout,
+    };
+}
+
+/// `std::print!`.
+#[macro_export]
+macro_rules! print {
+    ($($text:tt)*) => {{ $crate::io::_print($crate::format_args!($($text)*)); }};
+}
+
+/// `std::println!`.
+#[macro_export]
+macro_rules! println {
+    () => { $crate::print!("\n") };
+    ($($text:tt)*) => {{ $crate::io::_print_line($crate::format_args!($($text)*)); }};
+}
+
+/// `std::eprint!`.
+#[macro_export]
+macro_rules! eprint {
+    ($($text:tt)*) => {{ $crate::io::_eprint($crate::format_args!($($text)*)); }};
+}
+
+/// `std::eprintln!`.
+#[macro_export]
+macro_rules! eprintln {
+    () => { $crate::eprint!("\n") };
+    ($($text:tt)*) => {{ $crate::io::_eprint_line($crate::format_args!($($text)*)); }};
+}
+
+/// `std::dbg!`.
+#[macro_export]
+macro_rules! dbg {
+    () => { $crate::eprintln!("[{}:{}:{}]", $crate::file!(), $crate::line!(), $crate::column!()) };
+    ($value:expr $(,)?) => { $crate::__shown!($value) };
+    ($($value:expr),+ $(,)?) => { ($($crate::__shown!($value)),+,) };
+}
+
+/// One value of `std::dbg!`. A `match` keeps what is borrowed in its expression.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __shown {
+    ($value:expr) => {
+        match $value {
+            value => {
+                $crate::eprintln!(
+                    "[{}:{}:{}] {} = {:#?}",
+                    $crate::file!(), $crate::line!(), $crate::column!(), $crate::stringify!($value), &value
+                );
+                value
+            }
+        }
+    };
+}
+
 /// `std::thread_local!`.
 #[macro_export]
 macro_rules! thread_local {
     ($($declarations:tt)*) => { $crate::__schedcheck::__schedcheck_thread_local! { $($declarations)* } };
 }
 
-/// `std::prelude`: it brings `thread_local!` into scope, where no path leads to the one above.
+/// `std::prelude`: it brings macros into scope, where no path leads to those above.
 pub mod prelude {
     pub use real::prelude::*;
 
@@ -55,7 +115,7 @@ pub mod prelude {
         ($($version:ident)*) => { $(
             /// The prelude of this name.
             pub mod $version {
-                pub use crate::thread_local;
+                pub use crate::{dbg, eprint, eprintln, print, println, thread_local};
                 pub use real::prelude::$version::*;
             }
         )* };

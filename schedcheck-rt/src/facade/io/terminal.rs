@@ -1,0 +1,55 @@
+//! `IsTerminal`. std's cannot be implemented elsewhere, so this one stands for it.
+
+use super::{Stderr, StderrLock, Stdin, StdinLock, Stdout, StdoutLock};
+use std::fs::File;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+/// The same as [`std::io::IsTerminal`].
+pub trait IsTerminal: sealed::Real {
+    /// The same as std's `is_terminal`.
+    fn is_terminal(&self) -> bool;
+}
+
+mod sealed {
+    /// What has one of std's behind it.
+    pub trait Real {
+        type Real: std::io::IsTerminal;
+        fn real(&self) -> &Self::Real;
+    }
+}
+
+impl<T: sealed::Real> IsTerminal for T {
+    fn is_terminal(&self) -> bool {
+        std::io::IsTerminal::is_terminal(self.real())
+    }
+}
+
+macro_rules! terminals {
+    ($($type:ty: $real:ty, |$stream:ident| $of:expr;)*) => { $(
+        impl sealed::Real for $type {
+            type Real = $real;
+            fn real(&self) -> &Self::Real {
+                let $stream = self;
+                $of
+            }
+        }
+    )* };
+}
+
+terminals! {
+    Stdin: std::io::Stdin, |stream| &stream.real;
+    Stdout: std::io::Stdout, |stream| &stream.real;
+    Stderr: std::io::Stderr, |stream| &stream.real;
+    StdoutLock<'_>: std::io::Stdout, |lock| &lock.stream;
+    StderrLock<'_>: std::io::Stderr, |lock| &lock.stream;
+    File: Self, |file| file;
+    OwnedFd: Self, |descriptor| descriptor;
+    BorrowedFd<'_>: Self, |descriptor| descriptor;
+}
+
+impl<'a> sealed::Real for StdinLock<'a> {
+    type Real = std::io::StdinLock<'a>;
+    fn real(&self) -> &Self::Real {
+        &self.real
+    }
+}
