@@ -3,6 +3,7 @@ mod c_library;
 pub mod compiled;
 pub mod dep_info;
 pub mod fingerprint;
+mod own_allocator;
 pub mod project;
 pub mod scope;
 pub mod sources;

@@ -226,8 +226,8 @@ fn build(toolchain: &Toolchain, work: &Utf8Path, offline: bool, quiet: bool) -> 
         .arg(work.join("target"))
         .args(offline.then_some("--offline"))
         .current_dir(work)
-        // Only this crate may use `feature(test)`.
-        .env("RUSTC_BOOTSTRAP", "schedcheck_test")
+        // Only these crates may use features that are not stable.
+        .env("RUSTC_BOOTSTRAP", "schedcheck_test,std")
         .env("CARGO_ENCODED_RUSTFLAGS", "-Cforce-frame-pointers=yes")
         // Overrides a wrapper in the user's configuration: the engine is never wrapped.
         .env("RUSTC_WRAPPER", "")

@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::own_allocator;
 use super::scope::{self, Scope};
 use super::sysroot::Manifest;
 
@@ -172,6 +173,10 @@ fn swap(command: &mut Command, manifest: &Manifest, test: bool) {
 fn instrument(command: &mut Command, mode: Instrument, args: &[String]) {
     command.env("RUSTC_BOOTSTRAP", "1").args(mode.rustc_flags());
     command.args(calls(args));
+    if own_allocator::is_in(args) {
+        // Attributes by `macro_rules!`, as the facade's is, are no stable feature for those who use them either.
+        command.arg("-Zcrate-attr=feature(macro_attr)");
+    }
 }
 
 /// Flags by which every function is seen on call stacks: names that a user gives (`--trust`, `--focus`, `--method`)

@@ -18,7 +18,7 @@ mod report;
 mod settings;
 mod stdio;
 
-use crate::exec::{Test, TestResult};
+use crate::exec::{Test, TestResult, own_allocator};
 use crate::wire::json::Object;
 use crate::wire::request::{BadRequest, Request, Task};
 use settings::Settings;
@@ -27,7 +27,10 @@ use std::sync::Mutex;
 use stdio::Channel;
 
 /// The environment variable that names the request file.
-pub const REQUEST_VARIABLE: &str = "SCHEDCHECK_REQUEST";
+pub const REQUEST_VARIABLE: &str = match own_allocator::REQUEST_VARIABLE.to_str() {
+    Ok(name) => name,
+    Err(_) => panic!("it is a text"),
+};
 
 /// The prefix of the hidden tests by which `#[schedcheck]` tells its arguments.
 const OPTIONS_PREFIX: &str = "__schedcheck_options_";

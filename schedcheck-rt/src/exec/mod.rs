@@ -24,6 +24,7 @@ pub(crate) mod names;
 mod os_thread;
 pub mod outcome;
 pub(crate) mod outside;
+pub(crate) mod own_allocator;
 mod own_stack;
 mod panics;
 mod passing;

@@ -28,6 +28,7 @@ pub(crate) enum Kind {
     Futexes,
     VolatileReads,
     StreamLocks,
+    Allocator,
 }
 
 impl Kind {
@@ -49,6 +50,7 @@ impl Kind {
             Kind::Futexes => "futex operations that are not modelled",
             Kind::VolatileReads => "volatile reads, which are not taken for data races",
             Kind::StreamLocks => "who waits for the lock of a stream",
+            Kind::Allocator => "an allocator of its own, in whose place is the system's",
         }
     }
 }
@@ -114,6 +116,17 @@ impl Active {
         }
     }
 
+    /// The same where it does not matter by which function, nor where.
+    #[inline]
+    pub(crate) fn relies_on(&self, kind: Kind) {
+        if !self.world().met.has(kind as u8) {
+            self.in_engine(|world| {
+                let text = OnceCell::from(kind.name().to_owned());
+                world.met.add(Meeting { kind: kind as u8, seen: None, text });
+            });
+        }
+    }
+
     /// User code took the lock of a stream for a moment, which is no step.
     pub(crate) fn passes_stream(&self, stream: &'static CStr) {
         let world = self.world();
@@ -172,7 +185,8 @@ impl Execution {
         if met.has(Kind::Threads as u8) {
             return ", of threads that std starts, as long as what is not controlled does the same in each";
         }
-        match met.kinds & !(1 << Kind::VolatileReads as u8) {
+        // What these two stand for is the same in every execution.
+        match met.kinds & !(1 << Kind::VolatileReads as u8 | 1 << Kind::Allocator as u8) {
             0 => "",
             kinds if kinds == 1 << Kind::StreamLocks as u8 => ", apart from waiting for the lock of a stream",
             _ => ", as long as what is not controlled does the same in each",

@@ -5,6 +5,7 @@
 //! into the user's crates, whose own instrumentation would see it; everything that touches shared
 //! state goes through functions that are compiled here, once.
 
+pub mod alloc;
 pub mod hint;
 pub mod io;
 pub mod sync;

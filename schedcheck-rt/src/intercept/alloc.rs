@@ -8,6 +8,7 @@
 use crate::exec::heap;
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 unsafe extern "C" {
     fn __libc_malloc(size: usize) -> *mut c_void;
@@ -40,11 +41,34 @@ with_caller!(calloc(_count: usize, _size: usize) => calloc_from, "mov rdx, [rsp]
 with_caller!(realloc(_pointer: *mut c_void, _size: usize) => realloc_from, "mov rdx, [rsp]", "mov x2, x30");
 with_caller!(aligned_alloc(_align: usize, _size: usize) => aligned_from, "mov rdx, [rsp]", "mov x2, x30");
 
+/// Somebody wants to know what the C library gives.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+/// Where its last block begins, and how large it is.
+static LAST: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+
+/// What `allocate` allocated, and whether it is memory that it took from here.
+pub(crate) fn took_from_system(allocate: &dyn Fn() -> *mut u8) -> (*mut u8, bool) {
+    LAST.iter().for_each(|last| last.store(0, Ordering::Relaxed));
+    WATCHED.store(true, Ordering::Relaxed);
+    let block = allocate();
+    WATCHED.store(false, Ordering::Relaxed);
+    let [start, size] = [0, 1].map(|at| LAST[at].load(Ordering::Relaxed));
+    (block, (start..start + size).contains(&block.addr()))
+}
+
+fn given(block: *mut c_void, size: usize) -> *mut c_void {
+    if WATCHED.load(Ordering::Relaxed) {
+        LAST[0].store(block.addr(), Ordering::Relaxed);
+        LAST[1].store(size, Ordering::Relaxed);
+    }
+    block
+}
+
 extern "C" fn malloc_from(size: usize, caller: usize) -> *mut c_void {
     match heap::allocate(size, 16, caller) {
         Some(block) => block.cast(),
         // SAFETY: the C library's own.
-        None => unsafe { __libc_malloc(size) },
+        None => given(unsafe { __libc_malloc(size) }, size),
     }
 }
 
@@ -57,7 +81,7 @@ extern "C" fn calloc_from(count: usize, size: usize, caller: usize) -> *mut c_vo
             block.cast()
         }
         // SAFETY: the C library's own.
-        None => unsafe { __libc_calloc(count, size) },
+        None => given(unsafe { __libc_calloc(count, size) }, bytes),
     }
 }
 
@@ -65,7 +89,7 @@ extern "C" fn aligned_from(align: usize, size: usize, caller: usize) -> *mut c_v
     match heap::allocate(size, align.max(16), caller) {
         Some(block) => block.cast(),
         // SAFETY: the C library's own.
-        None => unsafe { __libc_memalign(align, size) },
+        None => given(unsafe { __libc_memalign(align, size) }, size),
     }
 }
 

@@ -23,6 +23,7 @@ mod random;
 mod refcount;
 mod timers;
 
+pub(crate) use alloc::took_from_system;
 pub(crate) use events::close_left_open;
 pub(crate) use futex::real_syscall;
 pub(crate) use random::mixed;

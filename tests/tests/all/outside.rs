@@ -87,6 +87,34 @@ fn locks_of_streams_exclude() {
 }
 
 #[test]
+fn a_programs_allocator_has_the_memory_of_the_program() {
+    let project = Project::shared("outside");
+    for more in [&[][..], &["--os-threads"], &["--races", "off"]] {
+        let args = ["--all-tests", "--test", "*", "--no-fail-fast", "--message-format", "json"];
+        let run = project.schedcheck(&[&args[..], more].concat()).run().expect_code(100);
+        let verdicts = run.verdicts();
+        let of = |test: &str| &verdicts[&format!("outside::{test}")];
+        let counted = of("counting counts_nothing_else");
+        assert_eq!(
+            (&counted["outcome"], &counted["complete"]),
+            (&"passed".into(), &true.into()),
+            "{more:?}: {counted}"
+        );
+        met(counted, ALL, &[]);
+        assert_eq!(of("counting counts_in_every_thread")["outcome"], "panic", "{more:?}");
+        let mapped = of("mapping inserts_in_both_threads");
+        assert_eq!(
+            (&mapped["outcome"], &mapped["complete"]),
+            (&"passed".into(), &true.into()),
+            "{more:?}: {mapped}"
+        );
+        assert!(mapped["coverage"].as_str().is_some_and(|said| said.starts_with(ALL)), "{mapped}");
+        let noted = mapped["uncontrolled"].to_string();
+        assert_eq!(noted, "[\"an allocator of its own, in whose place is the system's\"]");
+    }
+}
+
+#[test]
 fn threads_that_wait_for_each_other_in_the_kernel_are_controlled() {
     for test in ["talks_through_a_pipe", "one_listens_first"] {
         let verdict = verdict(test, &[], 0);

@@ -2,6 +2,9 @@
 //! replaced by its facade. An explicit name shadows one that comes through a glob.
 #![allow(ambiguous_glob_reexports, reason = "what the compiler adds to the real one wins where nothing is named here")]
 
+// For `#[global_allocator]`.
+#![feature(macro_attr)]
+
 extern crate std as real;
 
 pub use real::*;
@@ -107,6 +110,23 @@ macro_rules! thread_local {
     ($($declarations:tt)*) => { $crate::__schedcheck::__schedcheck_thread_local! { $($declarations)* } };
 }
 
+#[doc(hidden)]
+pub use real::prelude::v1::global_allocator as __global_allocator;
+
+/// `#[global_allocator]`: the engine in the same binary does not use it.
+#[macro_export]
+macro_rules! global_allocator {
+    attr() ($(#[$about:meta])* $visible:vis static $name:ident: $type:ty = $value:expr;) => {
+        $(#[$about])*
+        $visible static $name: $type = $value;
+        const _: () = {
+            #[$crate::__global_allocator]
+            static ROUTED: $crate::__schedcheck::facade::alloc::Routed<$type> =
+                $crate::__schedcheck::facade::alloc::Routed::new(&$name);
+        };
+    };
+}
+
 /// `std::prelude`: it brings macros into scope, where no path leads to those above.
 pub mod prelude {
     pub use real::prelude::*;
@@ -115,7 +135,7 @@ pub mod prelude {
         ($($version:ident)*) => { $(
             /// The prelude of this name.
             pub mod $version {
-                pub use crate::{dbg, eprint, eprintln, print, println, thread_local};
+                pub use crate::{dbg, eprint, eprintln, global_allocator, print, println, thread_local};
                 pub use real::prelude::$version::*;
             }
         )* };
