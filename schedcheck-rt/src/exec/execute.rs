@@ -78,6 +78,7 @@ impl World {
             thread: id,
             alt: chosen.alt,
             free_alts: applied.free_alts,
+            could_wait: applied.could_wait,
             costly_alts: applied.costly_alts,
             previous_enabled: chosen.previous_enabled,
             forced: chosen.forced,

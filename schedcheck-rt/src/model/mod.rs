@@ -64,6 +64,8 @@ pub struct Applied {
     pub enabler: StepIndex,
     /// How many free alternatives there were.
     pub free_alts: u16,
+    /// One could also have waited (see `Event::could_wait`).
+    pub could_wait: bool,
     /// Costly alternatives that were possible instead (see `Event::costly_alts`).
     pub costly_alts: BudgetKinds,
     /// The state of the object before, as a number (see `Event::before`).
@@ -82,6 +84,7 @@ impl Applied {
             accesses: [Access::new(object, mode), Access::NONE],
             enabler: NO_STEP,
             free_alts: 0,
+            could_wait: false,
             costly_alts: BudgetKinds::NONE,
             before: 0,
             reads_when: ReadsWhen::Never,

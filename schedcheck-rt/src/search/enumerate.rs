@@ -160,7 +160,7 @@ impl Enumerate {
         let own = || self.pending_at(trace, step).iter().find(|pending| pending.thread == event.thread);
         !goes_on
             || options.bound.is_none_or(|bound| point.spent < bound)
-            || event.free_alts > 1
+            || alternatives(event) > 1
             || own().is_none_or(|own| own.costly_alts != BudgetKinds::NONE)
     }
 
@@ -170,7 +170,7 @@ impl Enumerate {
             return;
         };
         if event.alt == Alt::DEFAULT {
-            for alt in (1..event.free_alts).map(Alt) {
+            for alt in (1..alternatives(event)).map(Alt) {
                 self.add(options, trace, step, Choice { thread: event.thread, alt });
             }
         }
@@ -248,6 +248,12 @@ impl Enumerate {
     pub(super) fn bytes(&self) -> usize {
         self.tree.bytes() + self.fringe.bytes() + self.visited.bytes()
     }
+}
+
+/// Free alternatives of a step. Here those count that a reduced search does without: they depend on the state at the step
+/// alone, as all that is done at a point must, and they may spare a preemption.
+fn alternatives(event: &Event) -> u16 {
+    event.free_alts.max(if event.could_wait { 2 } else { 0 })
 }
 
 /// Costly alternatives taken, by kind.

@@ -80,6 +80,7 @@ const YIELDS: u8 = 4;
 const IS: u8 = 8;
 const IS_NOT: u8 = 16;
 const COMES_ROUND: u8 = 32;
+const COULD_WAIT: u8 = 64;
 
 fn write_event(event: &Event, out: &mut Writer) {
     let (reads, state) = match event.reads_when {
@@ -92,6 +93,7 @@ fn write_event(event: &Event, out: &mut Writer) {
         | bit(FORCED, event.forced)
         | bit(YIELDS, event.yields)
         | bit(COMES_ROUND, event.comes_round)
+        | bit(COULD_WAIT, event.could_wait)
         | reads;
     out.number(bits);
     write_choice(event.choice(), out);
@@ -114,6 +116,7 @@ fn read_event(names: &Renaming, from: &mut Reader<'_>) -> Result<Event, Damaged>
     event.forced = bits & FORCED != 0;
     event.yields = bits & YIELDS != 0;
     event.comes_round = bits & COMES_ROUND != 0;
+    event.could_wait = bits & COULD_WAIT != 0;
     event.free_alts = from.number()?;
     event.costly_alts = BudgetKinds(from.number()?);
     event.accesses = read_accesses(names, from)?;

@@ -237,6 +237,9 @@ pub struct Event {
     pub alt: Alt,
     /// How many free alternatives there were (0 and 1 both mean: no choice). They are `Alt(0..n)`.
     pub free_alts: u16,
+    /// There was `Alt(1)` as well, to let somebody go first. The model leaves it out of `free_alts` where what follows
+    /// shows that it leads to nothing new, apart from the number of preemptions: only a search that counts those needs it.
+    pub could_wait: bool,
     /// Costly alternatives that could have been taken instead: at this very step if `enabler` is
     /// [`NO_STEP`], otherwise at any time after the thread's previous step and before `enabler`.
     pub costly_alts: BudgetKinds,
@@ -404,6 +407,7 @@ impl Event {
             alt: Alt::DEFAULT,
             free_alts: 0,
             costly_alts: BudgetKinds::NONE,
+            could_wait: false,
             previous_enabled: false,
             forced: false,
             yields: false,

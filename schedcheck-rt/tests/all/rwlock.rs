@@ -7,6 +7,7 @@ use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::{Mutex, RwLock, RwLockWriteGuard, mpsc};
 use schedcheck_rt::facade::thread;
+use schedcheck_rt::search::Options;
 use schedcheck_rt::search::step::Budget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
@@ -287,4 +288,72 @@ fn a_waiting_writer_may_hold_back_try_read() {
         Ok(())
     });
     assert_eq!(summary.results.len(), 2, "{summary:?}");
+}
+
+/// The holder is preempted once; the rest is waiting: of the writer, of the reader behind it, and of the holder.
+fn held_back_for_ever() -> TestResult {
+    let (lock, held, go, seen) = (RwLock::new(()), AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        let (lock, held, go, seen) = (&lock, &held, &go, &seen);
+        scope.spawn(move || {
+            let _guard = lock.read().unwrap();
+            held.store(1, SeqCst);
+            if seen.load(SeqCst) == 1 {
+                receiver.recv().unwrap();
+            }
+        });
+        scope.spawn(move || drop(lock.write().unwrap()));
+        scope.spawn(move || {
+            if held.load(SeqCst) == 1 {
+                go.store(1, SeqCst);
+            }
+            let _guard = lock.read().unwrap();
+            let _ = sender.send(());
+        });
+        scope.spawn(move || {
+            if go.load(SeqCst) == 1 {
+                seen.store(1, SeqCst);
+            }
+        });
+    });
+    report("done");
+    Ok(())
+}
+
+/// The same without a deadlock: the holder sees what the reader did before it was held back behind the writer.
+fn held_back_for_a_while() -> TestResult {
+    let (lock, held, came) = (RwLock::new(0), AtomicU32::new(0), AtomicU32::new(0));
+    let result = thread::scope(|scope| {
+        let (lock, held, came) = (&lock, &held, &came);
+        let holder = scope.spawn(move || {
+            let guard = lock.read().unwrap();
+            held.store(1, SeqCst);
+            (*guard, came.load(SeqCst))
+        });
+        scope.spawn(move || *lock.write().unwrap() = 7);
+        let reader = scope.spawn(move || {
+            if held.load(SeqCst) == 1 {
+                came.store(1, SeqCst);
+            }
+            *lock.read().unwrap()
+        });
+        (holder.join().unwrap(), reader.join().unwrap())
+    });
+    report(result);
+    Ok(())
+}
+
+#[test]
+fn to_be_held_back_is_no_preemption() {
+    let bounded = |body, bound| {
+        let found = explore(body, Options { bound: Some(bound), ..by("pb", Budget::NONE) });
+        assert!(found.stats.complete);
+        found.results
+    };
+    let one = bounded(held_back_for_ever, 1);
+    assert!(one.contains("deadlock"), "{one:?}");
+    assert!(!bounded(held_back_for_ever, 0).contains("deadlock"));
+    let one = bounded(held_back_for_a_while, 1);
+    assert!(one.contains("((0, 1), 7)"), "{one:?}");
 }
