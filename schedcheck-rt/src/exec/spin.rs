@@ -84,6 +84,7 @@ impl Place {
     }
 
     /// The same, wherever the compiler has put the site.
+    #[inline]
     fn is_alike(&self, other: &Place) -> bool {
         (self.kind, self.object) == (other.kind, other.object)
             && (std::ptr::eq(self.site, other.site) || self.site == other.site)
@@ -214,6 +215,7 @@ impl Spin {
     }
 
     /// The steps since the thread last did that, that one first; `None` if it did not.
+    #[inline]
     fn round(&self, place: Place, trail: Trail<'_>) -> Option<impl Iterator<Item = StepIndex>> {
         let oldest = self.count.saturating_sub(MEMORY);
         let does = |at: &usize| place.is(&trail.notes[self.steps[at % MEMORY] as usize]);
@@ -222,6 +224,7 @@ impl Spin {
     }
 
     /// Compares the thread with what it was a round ago, and keeps what it is now.
+    #[inline]
     fn is_as_before(&mut self, place: Place, frame: &Frame, base: usize, cells: &Cells<'_>) -> bool {
         if !self.compared_at.get_or_insert(place).is_alike(&place) {
             return false;

@@ -26,6 +26,7 @@ use smallvec::SmallVec;
 /// does, and at the lines that branch off there in order of creation: later ones come behind the one
 /// that covers. They are not forgotten either: the next execution's own line, still to run, leaves
 /// `place.line` later, and the tree forgets from behind. Their chains may only become shorter.
+#[inline]
 pub(super) fn covered_at_once(tree: &Tree, source: Source<'_>, reversal: &Reversal, place: &Place) -> bool {
     let Some(reversed) = place.reversed.filter(|_| reversal.instead_of != NO_STEP) else {
         return false;

@@ -187,6 +187,7 @@ impl Place {
 
 impl Inserter {
     /// Inserts a reversal, unless what it leads to is covered.
+    #[inline]
     pub(super) fn reverse(
         &mut self,
         tree: &mut Tree,
