@@ -228,6 +228,27 @@ fn four_parts_are_the_whole() {
     }
 }
 
+#[test]
+fn parts_of_a_bounded_search_promise_no_more_than_its_bound() {
+    let project = Project::copy_of("long");
+    let run =
+        |more: &[&str]| verdict(&project, "tests::adds_a_little", &[&["--bound", "3"], more].concat(), 0);
+    let whole = run(&[]);
+    assert_eq!((&whole["complete"], &whole["bound_done"]), (&true.into(), &3.into()));
+    for part in ["1/3", "2/3", "3/3"] {
+        let part = run(&["--shard", part]);
+        assert_eq!(part["complete"], false);
+        assert!(part["bound_done"].as_u64().is_none_or(|done| done < 3), "{part}");
+    }
+    let merge = ["merge", "--races", "off", "--bound", "3"];
+    let merged = project.schedcheck(&merge).run().expect_code(0).stderr;
+    assert!(merged.contains("complete up to 3 preemptions"), "{merged}");
+    assert!(merged.contains("all schedules with at most 3 preemptions are covered"), "{merged}");
+    let joined = run(&["--resume"]);
+    assert_eq!((&joined["complete"], &joined["bound_done"]), (&true.into(), &3.into()));
+    assert_eq!(traces(&joined), traces(&whole));
+}
+
 /// The command and the processes that explore for it: not cargo, nor one that lists tests.
 fn crew(command: u32) -> Vec<u32> {
     let explores = |process: &u32| {
