@@ -237,7 +237,7 @@ impl Search {
         self.hunter().and_then(Hunter::current)
     }
 
-    fn size(&self) -> (usize, usize) {
+    pub(super) fn size(&self) -> (usize, usize) {
         match &self.strategy {
             Strategy::Optimal(optimal) => (optimal.pending(), optimal.bytes()),
             Strategy::Backtrack(backtrack) => (backtrack.pending(), backtrack.bytes()),

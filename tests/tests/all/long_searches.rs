@@ -120,6 +120,20 @@ fn little_memory_is_enough() {
     assert_eq!(spills(), 0, "what was not needed any more is still there");
 }
 
+/// Who gives away all that is in memory has to want it back at once, while the rest lies on the disk.
+#[test]
+fn little_memory_is_enough_for_several_processes() {
+    let project = Project::copy_of("long");
+    let run = |more: &[&str]| {
+        let wide = ["--bound", "5", "--priority", "pb", "--max-time", "30s"];
+        verdict(&project, "tests::adds_a_little", &[&wide[..], more].concat(), 0)
+    };
+    let alone = run(&["-j1"]);
+    let together = run(&["-j2", "--max-memory", "400kB"]);
+    assert_eq!((&alone["complete"], &together["complete"]), (&true.into(), &true.into()), "{together}");
+    assert_eq!(traces(&alone), traces(&together));
+}
+
 #[test]
 fn a_state_of_another_program_or_with_other_options_is_refused() {
     let project = Project::copy_of("long");
