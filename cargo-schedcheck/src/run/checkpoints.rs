@@ -13,6 +13,7 @@ use crate::exit_code::ExitCode;
 use crate::regressions::file::file_stem;
 use crate::reports::event::TestId;
 use crate::reports::say;
+use crate::reports::words::counted;
 use crate::whole_file;
 
 const TITLE: &[u8] = b"schedcheck checkpoint 1\n";
@@ -109,6 +110,25 @@ impl Head {
         None
     }
 
+    fn option(&self, name: &str) -> Option<&str> {
+        let options = self.of.iter().find_map(|line| line.strip_prefix("options "))?;
+        options.split(' ').find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+    }
+
+    /// The bound that was asked for.
+    pub fn bound(&self) -> Option<u64> {
+        self.option("bound")?.parse().ok()
+    }
+
+    /// What the search is to cover, in words.
+    pub fn schedules(&self) -> String {
+        let bound = self.bound().map(|most| format!(" with at most {}", counted(most, "preemption")));
+        let usual = [("cooperative", "off"), ("trust", "none"), ("focus", "none")];
+        let scoped = usual.iter().any(|(name, usual)| self.option(name).is_some_and(|value| value != *usual));
+        let scope = if scoped { " that were asked for" } else { "" };
+        format!("all schedules{}{scope}", bound.unwrap_or_default())
+    }
+
     /// Whether this search has done more than another state of it.
     pub fn is_ahead_of(&self, other: &Self) -> bool {
         self.of == other.of && self.executions > other.executions
@@ -185,6 +205,24 @@ mod tests {
              traces 3\npending 1\ncomplete no\nbytes 2\nchecksum 0{executions}\n\n\n\0"
         );
         Head::parse(text.as_bytes())
+    }
+
+    #[test]
+    fn what_a_search_is_to_cover_is_said_with_its_limits() {
+        let said = |options: &str| {
+            let text = format!("schedcheck checkpoint 1\nprogram a\noptions {options}\n\n");
+            Head::parse(text.as_bytes()).unwrap().schedules()
+        };
+        assert_eq!(
+            said("bound=none reduction=optimal cooperative=off trust=none focus=none"),
+            "all schedules"
+        );
+        assert_eq!(said("bound=1 trust=none"), "all schedules with at most 1 preemption");
+        assert_eq!(
+            said("bound=2 focus=a::b"),
+            "all schedules with at most 2 preemptions that were asked for"
+        );
+        assert_eq!(said("bound=none cooperative=on"), "all schedules that were asked for");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
 use crate::paths::{absolute, as_typed, utf8};
 use crate::reports::say;
+use crate::reports::words::counted;
 use crate::whole_file;
 
 use super::checkpoints::{Checkpoints, Head, is_newer};
@@ -27,7 +28,9 @@ pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
     // Children read and write them in folders of their own.
     let checkpoints = Checkpoints::in_dir(absolute(&dir)?);
     let files = args.files.iter().map(absolute).collect::<Result<Vec<_>>>()?;
-    let (mut joined, mut open) = (0, 0);
+    let mut open = 0;
+    // What each search is to cover.
+    let mut asked = Vec::new();
     for (binary, test) in &discovered.tests {
         let id = session::id(binary, test.name.clone());
         let parts = checkpoints.parts(&id, &files)?;
@@ -51,12 +54,13 @@ pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
             let problem = refusal.unwrap_or_else(|| "the test process ended while it joined them".to_owned());
             return Err(ExpectedError::Checkpoint { path: parts[0].clone(), problem });
         };
-        joined += 1;
+        let head = Head::read(&out).unwrap_or_default();
+        asked.push(head.schedules());
         let whole = checkpoints.file(&id, None);
-        if let Some(kept) = gone_on(&whole, &out, &parts) {
+        if let Some(kept) = gone_on(&whole, &head, &parts) {
             open += usize::from(!kept.complete);
             let Head { executions, traces, .. } = kept;
-            let rest = rest(kept.complete, kept.pending);
+            let rest = rest(kept.complete, kept.pending, kept.bound());
             say(&format!(
                 "KEPT {id}: {} has gone on since its parts were merged: {executions} executions, {traces} traces{rest}",
                 as_typed(&whole)
@@ -66,9 +70,9 @@ pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
         let bytes = fs::read(&out)?;
         whole_file::write(&whole, |file| file.write_all(&bytes))?;
         open += usize::from(!merged.complete);
-        say(&told(&id.to_string(), &merged));
+        say(&told(&id.to_string(), &merged, head.bound()));
     }
-    if joined == 0 {
+    if asked.is_empty() {
         return Err(ExpectedError::Usage("there are no parts to join".to_owned()));
     }
     if open > 0 {
@@ -77,22 +81,38 @@ pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
         );
         return Ok(ExitCode::Incomplete);
     }
-    say("all schedules are covered; `cargo schedcheck --resume` reports on them without executing any again");
+    let covered = in_all(&asked);
+    say(&format!(
+        "{covered} are covered; `cargo schedcheck --resume` reports on them without executing any again"
+    ));
     Ok(ExitCode::Passed)
 }
 
 /// The state of the whole, if it has done more than its parts together and did so after them.
-fn gone_on(whole: &Utf8Path, merged: &Utf8Path, parts: &[Utf8PathBuf]) -> Option<Head> {
-    let (kept, merged) = (Head::read(whole)?, Head::read(merged)?);
-    (kept.is_ahead_of(&merged) && parts.iter().all(|part| is_newer(whole, part))).then_some(kept)
+fn gone_on(whole: &Utf8Path, merged: &Head, parts: &[Utf8PathBuf]) -> Option<Head> {
+    let kept = Head::read(whole)?;
+    (kept.is_ahead_of(merged) && parts.iter().all(|part| is_newer(whole, part))).then_some(kept)
+}
+
+/// What all these searches together cover, each of which covers what it says.
+fn in_all(asked: &[String]) -> &str {
+    match asked {
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => first,
+        // Each test has said what its own are.
+        _ => "all schedules that were asked for",
+    }
 }
 
 /// What is left to do.
-fn rest(complete: bool, pending: u64) -> String {
-    if complete { ", complete".to_owned() } else { format!(", {pending} schedules open") }
+fn rest(complete: bool, pending: u64, bound: Option<u64>) -> String {
+    match bound {
+        _ if !complete => format!(", {pending} schedules open"),
+        Some(bound) => format!(", complete up to {}", counted(bound, "preemption")),
+        None => ", complete".to_owned(),
+    }
 }
 
-fn told(test: &str, merged: &Merged) -> String {
+fn told(test: &str, merged: &Merged, bound: Option<u64>) -> String {
     let Merged { executions, traces, pending, parts, missing, complete } = merged;
     let there = parts - missing.len() as u64;
     let mut text =
@@ -101,6 +121,21 @@ fn told(test: &str, merged: &Merged) -> String {
         let missing: Vec<String> = missing.iter().map(u64::to_string).collect();
         text.push_str(&format!(", part {} missing", missing.join(", ")));
     }
-    text.push_str(&rest(*complete, *pending));
+    text.push_str(&rest(*complete, *pending, bound));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_search_is_said_to_cover_what_only_another_one_does() {
+        let asked =
+            |all: &[&str]| in_all(&all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>()).to_owned();
+        let (all, two) = ("all schedules", "all schedules with at most 2 preemptions");
+        assert_eq!(asked(&[two, two]), two);
+        assert_eq!(asked(&[all, all]), all);
+        assert_eq!(asked(&[all, two]), "all schedules that were asked for");
+    }
 }

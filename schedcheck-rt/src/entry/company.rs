@@ -304,9 +304,11 @@ impl Run<'_> {
     fn hire(&mut self) {
         // What scenarios mean is decided by all of their executions together.
         while !self.scenario.is_used() && self.company.crew.has_room(self.company.allowed.saturating_sub(1)) {
-            let pending = self.search.stats().pending;
+            // Only what is in memory can be given away, and of that some has to stay: who has nothing left wants
+            // everything back.
+            let at_hand = self.search.at_hand();
             let idle = self.company.allowed - self.company.crew.len();
-            let wanted = (pending / idle.max(2)).min(1 << 16);
+            let wanted = (at_hand / idle.max(2)).min(1 << 16);
             if wanted == 0 {
                 return;
             }
@@ -398,6 +400,9 @@ impl Run<'_> {
         if self.company.worker.is_some() {
             self.bring_back();
         }
+        if let Some(number) = self.search.spilled() {
+            return self.bring_in(number, trace);
+        }
         if self.company.crew.len() > 0 {
             self.company.crew.recall();
             let back = self.company.crew.wait();
@@ -408,9 +413,6 @@ impl Run<'_> {
             self.deal_out();
             self.company.nothing_dealt = true;
             return Go::On;
-        }
-        if let Some(number) = self.search.spilled() {
-            return self.bring_in(number);
         }
         if let Some(finished) = self.is_first_another() {
             return Go::End(Some(Box::new(finished)));
@@ -484,11 +486,15 @@ impl Run<'_> {
     }
 
     /// Goes on with a part of the search that lies on the disk.
-    fn bring_in(&mut self, number: u32) -> Go {
+    fn bring_in(&mut self, number: u32, trace: &mut Trace) -> Go {
         let Some(file) = self.company.spill_file(number) else { return Go::End(None) };
         let bytes = std::fs::read(&file).unwrap_or_default();
         if self.search.unspill(number, &bytes).is_err() {
             self.warn(&format!("{file} is damaged: a part of the search is lost"));
+            // What others have found meanwhile is not.
+            if let Go::End(finished) = self.gather(trace) {
+                return Go::End(finished);
+            }
             return Go::End(Some(Box::new(self.nothing_failed(false))));
         }
         self.company.obsolete.push(file);

@@ -11,7 +11,7 @@ use super::stdio::Channel;
 use crate::exec::outcome::{Divergence, Outcome};
 use crate::exec::{Execution, Fate, Test};
 use crate::search::route::{Goal, Route, Wanted};
-use crate::search::shrink::minimise;
+use crate::search::shrink::{minimise, preemptions};
 use crate::search::step::{End, Model, Plan, StepIndex, Trace};
 use crate::search::{Options, Search, Stats, priority};
 use crate::wire::json::{self, Object};
@@ -345,9 +345,10 @@ impl<'a> Run<'a> {
         let figures = self.figures_with_last(false);
         self.channel.send(Object::new().text("event", "failing"));
         self.execution.report_executions();
-        let found = Plan::repeating(trace);
+        let (found, most) = (Plan::repeating(trace), preemptions(trace));
         if let Some((simplest, _)) = minimise(trace)
             && let Ok(event) = self.repeat(&simplest, &first, trace, &figures)
+            && preemptions(trace) <= most
         {
             return event;
         }

@@ -35,6 +35,8 @@ pub(super) struct Backtrack {
     races: Races,
     inserter: Inserter,
     preemptions: Vec<u32>,
+    /// The most preemptions that an execution had.
+    pub(super) dearest: Option<u32>,
     wanted: Vec<Choice>,
 }
 
@@ -53,6 +55,7 @@ impl Backtrack {
             races: Races::default(),
             inserter: Inserter::default(),
             preemptions: Vec::new(),
+            dearest: None,
             wanted: Vec::new(),
         }
     }
@@ -72,6 +75,7 @@ impl Backtrack {
         self.tree.executed(self.current, &trace.events);
         self.preemptions.clear();
         count_preemptions(&trace.events, &mut self.preemptions);
+        self.dearest = self.dearest.max(self.preemptions.last().copied());
         let mut races = std::mem::take(&mut self.races);
         races.find(trace, &mut self.history, 0);
         for reversal in races.found() {

@@ -93,6 +93,13 @@ impl Crowd {
         }
     }
 
+    /// What was written down last is needed again.
+    fn bring_in(&mut self, stored: &[Vec<u8>]) -> Result<(), String> {
+        let Some(number) = self.owner.spilled() else { return Ok(()) };
+        let back = self.owner.unspill(number, &stored[number as usize]);
+        back.map_err(|damaged| damaged.to_string())
+    }
+
     /// Does something, until nothing is left to do. With `losses`, some shares do not come back, and others
     /// find too much.
     fn go_on(&mut self, rng: &mut Rng, options: &dyn Fn() -> Options, losses: bool) -> Result<(), String> {
@@ -115,15 +122,13 @@ impl Crowd {
                 (7, _) if rng.below(4) == 0 => {
                     stored.extend(self.owner.spill(stored.len() as u32));
                 }
+                (7, _) if self.owner.at_hand() == 0 => self.bring_in(&stored)?,
                 _ => {}
             }
             let nothing = self.owner.stats().pending == 0 || self.owner.spilled().is_some();
             if nothing && self.others.is_empty() {
                 match self.owner.spilled() {
-                    Some(number) if rng.below(2) == 0 => {
-                        let back = self.owner.unspill(number, &stored[number as usize]);
-                        back.map_err(|damaged| damaged.to_string())?;
-                    }
+                    Some(_) if rng.below(2) == 0 => self.bring_in(&stored)?,
                     Some(_) => self.run(None, 1),
                     None => return Ok(()),
                 }

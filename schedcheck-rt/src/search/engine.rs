@@ -68,7 +68,7 @@ pub struct Stats {
     pub twice: u64,
     /// Executions stopped because only sleeping threads were left.
     pub blocked: u64,
-    /// All schedules with at most so many preemptions are covered.
+    /// All schedules with at most so many preemptions are covered. In a share: were when it was given.
     pub bound_done: Option<u32>,
     /// How many executions there will have been in the end, roughly; `None` while the search
     /// grows too fast to tell.
@@ -93,6 +93,11 @@ pub struct Search {
     pub(super) trace_set: u64,
     /// In a share: classes that nobody had seen before.
     pub(super) newly_seen: Option<Vec<u64>>,
+    /// In a share: up to how many preemptions everything was covered when it was given. It cannot tell more: others
+    /// have the rest.
+    pub(super) done_before: Option<u32>,
+    /// An order was given out, and its execution is not known yet.
+    pub(super) under_way: bool,
 }
 
 #[derive(Debug)]
@@ -123,6 +128,8 @@ impl Search {
             stats: Stats::default(),
             seen: FxHashSet::default(),
             newly_seen: None,
+            done_before: None,
+            under_way: false,
             counts_all: false,
             trace_set: 0,
         }
@@ -132,9 +139,11 @@ impl Search {
     #[expect(clippy::should_implement_trait, reason = "an order borrows from the search")]
     pub fn next(&mut self) -> Option<Order<'_>> {
         if self.wants_level() && self.levels.advance() {
-            return self.levels.next();
+            let order = self.levels.next();
+            self.under_way = order.is_some();
+            return order;
         }
-        match &mut self.strategy {
+        let order = match &mut self.strategy {
             Strategy::Optimal(optimal) => optimal.next(&self.options),
             Strategy::Backtrack(backtrack) => {
                 backtrack.next().map(|(plan, guide)| Order { plan, guide: Some(guide), places: false })
@@ -142,7 +151,9 @@ impl Search {
             Strategy::Enumerate(enumerate) => {
                 enumerate.next().map(|(plan, guide)| Order { plan, guide: Some(guide), places: false })
             }
-        }
+        };
+        self.under_way = order.is_some();
+        order
     }
 
     fn wants_level(&self) -> bool {
@@ -173,6 +184,7 @@ impl Search {
                 (enumerate.history.signature(), false)
             }
         };
+        self.under_way = false;
         self.stats.executions += 1;
         self.stats.diverged += u64::from(matches!(trace.end, End::Diverged(_)));
         self.stats.blocked += u64::from(blocked);
@@ -225,7 +237,7 @@ impl Search {
         self.hunter().and_then(Hunter::current)
     }
 
-    fn size(&self) -> (usize, usize) {
+    pub(super) fn size(&self) -> (usize, usize) {
         match &self.strategy {
             Strategy::Optimal(optimal) => (optimal.pending(), optimal.bytes()),
             Strategy::Backtrack(backtrack) => (backtrack.pending(), backtrack.bytes()),
@@ -250,33 +262,48 @@ impl Search {
         }
     }
 
-    /// Where the search stands.
-    pub fn stats(&self) -> Stats {
-        let (pending, bytes) = self.size();
-        let pending = pending + self.spilled_count();
-        let (progress, bound_done) = match &self.strategy {
-            Strategy::Optimal(optimal) => (Some(&optimal.progress), self.levels.done),
-            Strategy::Backtrack(_) => (None, None),
+    /// What [`Stats::bound_done`] is; `complete`: nothing is left to do.
+    fn bound_done(&self, complete: bool) -> Option<u32> {
+        if self.newly_seen.is_some() {
+            return self.done_before;
+        }
+        let (so_far, dearest) = match &self.strategy {
+            Strategy::Optimal(optimal) => (self.levels.done, optimal.progress.dearest()),
+            Strategy::Backtrack(backtrack) => (None, backtrack.dearest),
             Strategy::Enumerate(enumerate) => {
                 // Where points are expanded only once, the first schedule to a point need not be the
                 // one with the fewest preemptions.
                 let counts = self.options.bound.is_some() || !self.options.scoped;
-                let done = enumerate.progress.bound_done().filter(|_| counts);
-                (Some(&enumerate.progress), done)
+                let so_far = enumerate.bound_done(self.under_way).filter(|_| counts);
+                (so_far, enumerate.progress.dearest())
             }
+        };
+        // There need not be schedules with as many preemptions as the bound allows.
+        if complete { self.options.bound.or(so_far.max(dearest)) } else { so_far }
+    }
+
+    /// Where the search stands.
+    pub fn stats(&self) -> Stats {
+        let (pending, bytes) = self.size();
+        let pending = pending + self.spilled_count();
+        let progress = match &self.strategy {
+            Strategy::Optimal(optimal) => Some(&optimal.progress),
+            Strategy::Backtrack(_) => None,
+            Strategy::Enumerate(enumerate) => Some(&enumerate.progress),
         };
         let random = match &self.strategy {
             Strategy::Optimal(optimal) => u64::from(optimal.seeds_run),
             Strategy::Backtrack(_) | Strategy::Enumerate(_) => 0,
         };
         let hunts = self.hunter().map_or(0, |hunter| u64::from(hunter.done));
+        let complete = pending == 0 && !self.is_shared() && !self.under_way;
         Stats {
             random,
             hunts,
             pending,
             bytes,
-            complete: pending == 0 && !self.is_shared(),
-            bound_done,
+            complete,
+            bound_done: self.bound_done(complete),
             estimate: progress.and_then(|progress| progress.estimate(pending)),
             levels: progress.map(|progress| progress.levels.clone()).unwrap_or_default(),
             ..self.stats.clone()

@@ -237,6 +237,15 @@ impl Enumerate {
         }
     }
 
+    /// All schedules with at most so many preemptions are done; `under_way`: what was given out last is not.
+    pub(super) fn bound_done(&self, under_way: bool) -> Option<u32> {
+        let under_way = under_way.then(|| self.tree.preemptions(self.current));
+        match self.progress.cheapest().into_iter().chain(under_way).min() {
+            Some(cheapest) => cheapest.checked_sub(1),
+            None => self.progress.dearest(),
+        }
+    }
+
     pub(super) fn tree(&self) -> &Tree {
         &self.tree
     }

@@ -47,6 +47,8 @@ mod visited;
 mod wakeup;
 mod ways;
 
+#[cfg(test)]
+mod covered;
 #[cfg(any(test, feature = "soak"))]
 mod crowd;
 #[cfg(any(test, feature = "soak"))]

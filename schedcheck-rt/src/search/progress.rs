@@ -81,13 +81,14 @@ impl Progress {
         self.found_since = 0;
     }
 
-    /// All schedules with at most so many preemptions are done, in a search where no schedule
-    /// leads to one with fewer.
-    pub(super) fn bound_done(&self) -> Option<u32> {
-        match self.levels.iter().position(|level| level.queued > 0) {
-            Some(cheapest) => (cheapest as u32).checked_sub(1),
-            None => (self.levels.len() as u32).checked_sub(1),
-        }
+    /// The fewest preemptions of what is still to be done.
+    pub(super) fn cheapest(&self) -> Option<u32> {
+        self.levels.iter().position(|level| level.queued > 0).map(|cheapest| cheapest as u32)
+    }
+
+    /// The most preemptions that anything had.
+    pub(super) fn dearest(&self) -> Option<u32> {
+        (self.levels.len() as u32).checked_sub(1)
     }
 
     /// How many executions there will have been in the end.
@@ -119,16 +120,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bound_is_done_when_nothing_cheaper_is_queued() {
+    fn what_is_started_waits_no_longer() {
         let mut progress = Progress::default();
         progress.queue(0);
-        assert_eq!(progress.bound_done(), None);
+        assert_eq!((progress.cheapest(), progress.dearest()), (Some(0), Some(0)));
         progress.start(0);
         progress.queue(2);
         progress.finish();
-        assert_eq!(progress.bound_done(), Some(1));
+        assert_eq!((progress.cheapest(), progress.dearest()), (Some(2), Some(2)));
         progress.start(2);
-        assert_eq!(progress.bound_done(), Some(2));
+        assert_eq!((progress.cheapest(), progress.dearest()), (None, Some(2)));
         assert_eq!(progress.levels[0], Level { done: 1, queued: 0 });
     }
 

@@ -6,7 +6,14 @@
 //! number of threads only; beyond a limit the schedule is left as it is.
 //!
 //! Leaving a thread counts as a preemption if its next step could run and is no yield: it does not
-//! block, or what it waits for is there. The result is a plan, to be confirmed by running it.
+//! block, or what it waits for is there. The result is a plan, to be confirmed by running it: what a
+//! blocked operation waits for is not always known, so it may have more preemptions than was thought,
+//! and then even more than the schedule that was found.
+//!
+//! **Readers in line.** A read that stands in line behind writers (`model/rwlock.rs`) is two steps. The first is
+//! an acquisition by an alternative, and takes nothing. The second waits for those who hold the lock and
+//! for those who want to write, that is, who are about to acquire it. One that was blocked to the end
+//! although no writer held the lock is such a second step.
 
 use super::dependence::blocks;
 use super::history::History;
@@ -94,29 +101,62 @@ fn could_run(trace: &Trace, history: &History, cut: &Cut, thread: ThreadId) -> b
             if pending.yields || !pending.enabled && !pending.accesses.iter().any(locks) {
                 return false;
             }
+            let shared = |a: &&Access| a.mode == Mode::AcquireShared;
+            if let Some(access) = pending.accesses.iter().find(shared)
+                && !pending.enabled
+                && holders(trace, access.object, |_| true) < EXCLUSIVE
+                && wants_to_write(trace, history, cut, access.object)
+            {
+                return false;
+            }
             pending.accesses
         }
     };
-    accesses.iter().filter(|access| blocks(access.mode)).all(|access| {
-        let mut holders = 0i64;
-        for before in (0..trace.events.len() as StepIndex).filter(|&step| passed(step)) {
-            for other in trace.events[before as usize].accesses.iter() {
-                holders += match other.mode {
-                    _ if other.object != access.object => 0,
-                    Mode::Acquire | Mode::TryAcquire => 1 << 32,
-                    Mode::Release => -(1 << 32),
-                    Mode::AcquireShared | Mode::TryAcquireShared => 1,
-                    Mode::ReleaseShared => -1,
-                    _ => 0,
-                };
-            }
+    accesses.iter().filter(|access| blocks(access.mode)).all(|access| match access.mode {
+        Mode::Acquire => holders(trace, access.object, passed) == 0,
+        Mode::AcquireShared => holders(trace, access.object, passed) < EXCLUSIVE,
+        _ => true,
+    })
+}
+
+/// What one who holds a lock exclusively counts in [`holders`].
+const EXCLUSIVE: i64 = 1 << 32;
+
+/// Who holds a lock after the steps that are `passed`.
+fn holders(trace: &Trace, lock: ObjectId, passed: impl Fn(StepIndex) -> bool) -> i64 {
+    let mut holders = 0;
+    for before in (0..trace.events.len() as StepIndex).filter(|&step| passed(step)) {
+        let event = &trace.events[before as usize];
+        for access in event.accesses.iter().filter(|access| access.object == lock) {
+            holders += match access.mode {
+                Mode::Acquire | Mode::TryAcquire => EXCLUSIVE,
+                Mode::Release => -EXCLUSIVE,
+                Mode::AcquireShared if event.alt != Alt::DEFAULT => 0,
+                Mode::AcquireShared | Mode::TryAcquireShared => 1,
+                Mode::ReleaseShared => -1,
+                _ => 0,
+            };
         }
-        match access.mode {
-            Mode::Acquire => holders == 0,
-            Mode::AcquireShared => holders < 1 << 32,
-            _ => true,
+    }
+    holders
+}
+
+/// Whether somebody is about to acquire a lock exclusively at a cut.
+fn wants_to_write(trace: &Trace, history: &History, cut: &Cut, lock: ObjectId) -> bool {
+    let wants = |accesses: &[Access; 2]| accesses.contains(&Access::new(lock, Mode::Acquire));
+    cut.iter().enumerate().any(|(thread, &done)| {
+        let thread = ThreadId(thread as u16);
+        match history.of_thread(thread).get(done as usize) {
+            Some(&next) => wants(&trace.events[next as usize].accesses),
+            None => trace.pending.iter().any(|pending| pending.thread == thread && wants(&pending.accesses)),
         }
     })
+}
+
+/// How many preemptions an execution had.
+pub fn preemptions(trace: &Trace) -> u32 {
+    let switches = trace.events.windows(2).filter(|pair| pair[0].thread != pair[1].thread);
+    switches.filter(|pair| pair[1].previous_enabled).count() as u32
 }
 
 /// The threads in the order of the cheapest way to a cut.

@@ -80,6 +80,11 @@ impl Search {
         self.shares().map_or(0, |shares| shares.spilled)
     }
 
+    /// Known executions that are neither on a disk nor given away.
+    pub fn at_hand(&self) -> usize {
+        self.size().0
+    }
+
     fn shares(&self) -> Option<&Shares> {
         match &self.strategy {
             Strategy::Optimal(search) => Some(&search.shares),

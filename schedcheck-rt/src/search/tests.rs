@@ -438,47 +438,6 @@ fn estimates_are_honest() {
     assert!(given > 150 && right * 20 >= given * 19, "{right} of {given} hold the true total");
 }
 
-/// The bounded search that goes along says at every moment what is covered, and only that.
-#[test]
-fn the_bound_that_is_done_rises_and_is_right() {
-    let mut rises = 0;
-    for family in FAMILIES {
-        for seed in 0..60 {
-            let program = program(seed, family);
-            let Some(truth) = truth(&program, Budget::default(), 1000) else {
-                continue;
-            };
-            let beside = Options { level_every: 1, level_after: 0, ..by("rand:3") };
-            let within = |order| Options { bound: Some(2), ..by(order) };
-            for (options, bound) in [(beside, u32::MAX), (within("pb"), 2), (within("rand:3"), 2)] {
-                let mut toy = Toy::new(program.clone());
-                let mut search = Search::new(options);
-                let (mut trace, mut found) = (Trace::default(), FxHashSet::default());
-                let mut claimed = None;
-                while let Some(order) = search.next() {
-                    toy.run(order.plan, order.guide, &mut trace);
-                    let learned = search.learn(&trace);
-                    if trace.end != End::Stopped {
-                        found.insert(learned.signature);
-                    }
-                    let done = search.stats().bound_done;
-                    if done != claimed {
-                        rises += 1;
-                        claimed = done;
-                        let within = truth.classes.iter().filter(|(_, least)| Some(**least) <= done);
-                        let missing = within.filter(|(class, _)| !found.contains(class)).count();
-                        assert_eq!(missing, 0, "{family:?} {seed}: not all with {done:?} preemptions");
-                    }
-                }
-                let within = truth.classes.iter().filter(|(_, least)| **least <= bound);
-                let missing = within.filter(|(class, _)| !found.contains(class)).count();
-                assert_eq!((missing, search.stats().diverged), (0, 0), "{family:?} {seed}");
-            }
-        }
-    }
-    assert!(rises > 1000, "{rises}");
-}
-
 /// What is hunted may have been executed before, but not often.
 #[test]
 fn hunting_costs_few_executions_in_programs_of_some_size() {

@@ -95,6 +95,7 @@ impl Search {
 
     /// From now on this is the search of what was given away as `share`, and of nothing else.
     pub fn become_share(&mut self, share: Share) {
+        self.done_before = self.stats().bound_done;
         let stats = std::mem::take(&mut self.stats);
         (self.stats.peak_pending, self.stats.peak_bytes) = (stats.peak_pending, stats.peak_bytes);
         self.newly_seen = Some(Vec::new());
@@ -107,6 +108,7 @@ impl Search {
 
     /// In a share: what was executed last cannot be judged here. It is left to the owner of the tree.
     pub fn leave_last(&mut self) {
+        self.under_way = false;
         match &mut self.strategy {
             Strategy::Optimal(search) => search.leave_last(),
             Strategy::Enumerate(search) => search.leave_last(),

@@ -14,6 +14,7 @@ mod scenario;
 mod search_agrees;
 mod search_counts;
 mod search_waits;
+mod shrink;
 mod std_parity;
 mod streams;
 mod support;

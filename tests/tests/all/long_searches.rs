@@ -120,6 +120,20 @@ fn little_memory_is_enough() {
     assert_eq!(spills(), 0, "what was not needed any more is still there");
 }
 
+/// Who gives away all that is in memory has to want it back at once, while the rest lies on the disk.
+#[test]
+fn little_memory_is_enough_for_several_processes() {
+    let project = Project::copy_of("long");
+    let run = |more: &[&str]| {
+        let wide = ["--bound", "5", "--priority", "pb", "--max-time", "30s"];
+        verdict(&project, "tests::adds_a_little", &[&wide[..], more].concat(), 0)
+    };
+    let alone = run(&["-j1"]);
+    let together = run(&["-j2", "--max-memory", "400kB"]);
+    assert_eq!((&alone["complete"], &together["complete"]), (&true.into(), &true.into()), "{together}");
+    assert_eq!(traces(&alone), traces(&together));
+}
+
 #[test]
 fn a_state_of_another_program_or_with_other_options_is_refused() {
     let project = Project::copy_of("long");
@@ -226,6 +240,27 @@ fn four_parts_are_the_whole() {
         assert_eq!(joined["executions"], whole["executions"], "{test}: each class once, in whichever part");
         fs::remove_dir_all(project.path.join("target/schedcheck/checkpoints")).unwrap();
     }
+}
+
+#[test]
+fn parts_of_a_bounded_search_promise_no_more_than_its_bound() {
+    let project = Project::copy_of("long");
+    let run =
+        |more: &[&str]| verdict(&project, "tests::adds_a_little", &[&["--bound", "3"], more].concat(), 0);
+    let whole = run(&[]);
+    assert_eq!((&whole["complete"], &whole["bound_done"]), (&true.into(), &3.into()));
+    for part in ["1/3", "2/3", "3/3"] {
+        let part = run(&["--shard", part]);
+        assert_eq!(part["complete"], false);
+        assert!(part["bound_done"].as_u64().is_none_or(|done| done < 3), "{part}");
+    }
+    let merge = ["merge", "--races", "off", "--bound", "3"];
+    let merged = project.schedcheck(&merge).run().expect_code(0).stderr;
+    assert!(merged.contains("complete up to 3 preemptions"), "{merged}");
+    assert!(merged.contains("all schedules with at most 3 preemptions are covered"), "{merged}");
+    let joined = run(&["--resume"]);
+    assert_eq!((&joined["complete"], &joined["bound_done"]), (&true.into(), &3.into()));
+    assert_eq!(traces(&joined), traces(&whole));
 }
 
 /// The command and the processes that explore for it: not cargo, nor one that lists tests.
