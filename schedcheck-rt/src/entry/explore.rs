@@ -30,6 +30,10 @@ const MOST_WALKED: usize = 1_000_000;
 /// Executions that are enough to predict from.
 const PREDICTS_FROM: u64 = 3;
 
+/// What is said of a search whose executions were all given up.
+const IN_VAIN: &str =
+    "no schedule came to its end, so nothing was checked: is what the test assumes ever true?";
+
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(200);
 
@@ -432,7 +436,10 @@ impl<'a> Run<'a> {
 
     /// The verdict when nothing failed.
     pub(super) fn nothing_failed(&self, complete: bool) -> Object {
-        let figures = self.figures(complete);
+        let mut figures = self.figures(complete);
+        if figures.traces == 0 && self.executions > 0 && !self.scenario.is_used() {
+            figures.notes.push(IN_VAIN.to_owned());
+        }
         if complete
             && self.scenario.is_unmet()
             && self.company.has_seen_all()

@@ -27,7 +27,12 @@ fn marked_tests_do_what_their_names_say() {
         let json = ["--no-fail-fast", "--message-format", "json"];
         project.schedcheck(&[args, &json].concat()).run().expect_code(100)
     };
-    assert_eq!(check_names(&run(&[])), (9, 4));
+    let all = run(&[]);
+    assert_eq!(check_names(&all), (11, 4));
+    let notes =
+        |test: &str| all.verdicts()[&format!("marked_tests::assumptions {test}")]["notes"].to_string();
+    assert!(notes("passes_because_nothing_is_left").contains("nothing was checked"));
+    assert_eq!(notes("passes_for_what_is_left"), "null");
     assert_eq!(check_names(&run(&["--lib", "-F", "extra"])), (9, 3));
 
     let ignored = run(&["--ignored"]).verdicts();

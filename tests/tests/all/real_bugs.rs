@@ -44,7 +44,7 @@ fn finds(bug: &str, release: &str, test: &str, outcome: &str, message: &str) {
 fn check(bug: &str, outcome: &str, message: &str) {
     finds(bug, "buggy", "t::bug", outcome, message);
     // The limit of a minute is for bugs; once_cell with its fix is not explored whole in that either.
-    explore(bug, "fixed", "t::bug", "20s").expect_code(0);
+    explore(bug, "fixed", "t::bug", "10s").expect_code(0);
 }
 
 #[test]
