@@ -1,7 +1,9 @@
 //! `LocalKey` and `AccessError`.
 
 use super::storage::{self, Found, Slot};
+use std::alloc::{GlobalAlloc, Layout, System, handle_alloc_error};
 use std::fmt;
+use std::ptr::NonNull;
 
 /// The same as [`std::thread::LocalKey`]: a value per thread of the execution, fresh in every one.
 pub struct LocalKey<T: 'static> {
@@ -82,7 +84,7 @@ impl<T: 'static> LocalKey<T> {
             Found::Value(value) => (value, init),
             Found::Destroyed => return Err(AccessError),
             Found::Nothing => {
-                let value = Box::into_raw(Box::new(init.unwrap_or_else(self.init))).cast();
+                let value = room_for(init.unwrap_or_else(self.init)).cast();
                 let needs_drop = std::mem::needs_drop::<T>();
                 if let Some(replaced) = storage::put(slot, value, free::<T>, needs_drop) {
                     // SAFETY: it was put with this type, and is no longer found.
@@ -91,18 +93,46 @@ impl<T: 'static> LocalKey<T> {
                 (value, None)
             }
         };
-        // SAFETY: a boxed value of this type, which stays until the thread ends.
+        // SAFETY: a value of this type, which stays until the thread ends.
         Ok((unsafe { &*value.cast::<T>() }, unused))
     }
 }
 
-/// Drops a boxed value.
+/// Puts a value on the heap. Not in a box: a program's own allocator may have thread-local values itself, and in std those
+/// are not allocated by it.
+fn room_for<T>(value: T) -> *mut T {
+    let layout = Layout::new::<T>();
+    let room = match layout.size() {
+        0 => NonNull::<T>::dangling().as_ptr(),
+        // SAFETY: the size is not zero.
+        _ => unsafe { System.alloc(layout) }.cast(),
+    };
+    if room.is_null() {
+        handle_alloc_error(layout);
+    }
+    // SAFETY: fresh memory of this layout.
+    unsafe { room.write(value) };
+    room
+}
+
+/// Drops a value and gives its room back.
 ///
 /// # Safety
-/// `value` must come from a box of a `T` and not be used any more.
+/// `value` must come from [`room_for`] a `T` and not be used any more.
 unsafe fn free<T>(value: *mut ()) {
+    struct Room<T>(*mut T);
+    impl<T> Drop for Room<T> {
+        fn drop(&mut self) {
+            let layout = Layout::new::<T>();
+            if layout.size() > 0 {
+                // SAFETY: its room was allocated so, and it is empty.
+                unsafe { System.dealloc(self.0.cast(), layout) };
+            }
+        }
+    }
+    let room = Room(value.cast::<T>());
     // SAFETY: the caller's promise.
-    drop(unsafe { Box::from_raw(value.cast::<T>()) });
+    unsafe { room.0.drop_in_place() };
 }
 
 #[track_caller]

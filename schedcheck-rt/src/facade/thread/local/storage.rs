@@ -23,7 +23,7 @@ impl Slot {
 pub(super) enum Found {
     /// Not initialised yet.
     Nothing,
-    /// A pointer to the boxed value.
+    /// A pointer to the value, which lies on the heap.
     Value(*mut ()),
     /// Its destructor runs or has run.
     Destroyed,
@@ -32,7 +32,7 @@ pub(super) enum Found {
 #[derive(Clone, Copy)]
 struct Cell {
     found: Found,
-    /// Drops and frees the boxed value.
+    /// Drops the value and frees its room.
     free: unsafe fn(*mut ()),
 }
 
@@ -111,7 +111,7 @@ pub(super) fn find(slot: &Slot) -> Found {
     })
 }
 
-/// Makes the boxed `value` the running thread's value of the key; returns the one it replaces, which
+/// Makes `value` the running thread's value of the key; returns the one it replaces, which
 /// an initialiser that came here itself may have left.
 #[inline(never)]
 pub(super) fn put(
