@@ -95,15 +95,18 @@ fn little_memory_is_enough() {
         assert_eq!(spilled["complete"], true);
         assert_eq!(spilled["traces"], whole["traces"]);
     }
-    let parts = [&more[..], &["--max-executions", "4000"]].concat();
-    let part = verdict(&project, "tests::adds_a_little", &parts, 0);
-    assert_eq!(part["complete"], false);
     let spills = || {
         let names =
             fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name.contains(".spill-")).count()
     };
-    assert!(spills() > 0, "nothing went to the disk");
+    // It goes there now and then, by the clock, and comes back when nothing else is left.
+    let went = ["4000", "5000", "6000", "7000", "8000", "9000"].iter().any(|most| {
+        let part = [&more[..], &["-j1", "--max-executions", most]].concat();
+        assert_eq!(verdict(&project, "tests::adds_a_little", &part, 0)["complete"], false);
+        spills() > 0
+    });
+    assert!(went, "nothing went to the disk");
     let on_disk = || fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path());
     let kept: Vec<_> = on_disk().map(|path| (fs::read(&path).unwrap(), path)).collect();
     for (whole, path) in kept.iter().filter(|(_, path)| path.to_str().unwrap().contains(".spill-")) {
