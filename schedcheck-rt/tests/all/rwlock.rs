@@ -290,8 +290,9 @@ fn a_waiting_writer_may_hold_back_try_read() {
     assert_eq!(summary.results.len(), 2, "{summary:?}");
 }
 
-/// The holder is preempted once; the rest is waiting: of the writer, of the reader behind it, and of the holder.
-fn held_back_for_ever() -> TestResult {
+/// A deadlock with one preemption, of the holder: the rest is waiting, of the writer, of the reader behind it, and of the
+/// holder for that one.
+pub(crate) fn held_back_for_ever() -> TestResult {
     let (lock, held, go, seen) = (RwLock::new(()), AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {

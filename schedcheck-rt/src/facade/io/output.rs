@@ -3,7 +3,6 @@
 use super::lock::{StreamGuard, StreamLock};
 use std::fmt;
 use std::io::{self, IoSlice, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::process::Stdio;
 
@@ -151,30 +150,6 @@ macro_rules! streams {
 
             fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
                 self.writer().write_all(bytes)
-            }
-        }
-
-        impl AsFd for $Stream {
-            fn as_fd(&self) -> BorrowedFd<'_> {
-                self.real.as_fd()
-            }
-        }
-
-        impl AsFd for $Lock<'_> {
-            fn as_fd(&self) -> BorrowedFd<'_> {
-                self.stream.as_fd()
-            }
-        }
-
-        impl AsRawFd for $Stream {
-            fn as_raw_fd(&self) -> RawFd {
-                self.real.as_raw_fd()
-            }
-        }
-
-        impl AsRawFd for $Lock<'_> {
-            fn as_raw_fd(&self) -> RawFd {
-                self.stream.as_raw_fd()
             }
         }
 

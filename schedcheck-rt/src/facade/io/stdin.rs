@@ -3,7 +3,6 @@
 use super::lock::{StreamGuard, StreamLock};
 use std::fmt;
 use std::io::{self, BufRead, IoSliceMut, Lines, Read};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::panic::Location;
 
 static STDIN: StreamLock = StreamLock::new(c"stdin", false);
@@ -122,29 +121,5 @@ impl BufRead for StdinLock<'_> {
 
     fn consume(&mut self, count: usize) {
         self.real.consume(count);
-    }
-}
-
-impl AsFd for Stdin {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.real.as_fd()
-    }
-}
-
-impl AsFd for StdinLock<'_> {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.real.as_fd()
-    }
-}
-
-impl AsRawFd for Stdin {
-    fn as_raw_fd(&self) -> RawFd {
-        self.real.as_raw_fd()
-    }
-}
-
-impl AsRawFd for StdinLock<'_> {
-    fn as_raw_fd(&self) -> RawFd {
-        self.real.as_raw_fd()
     }
 }

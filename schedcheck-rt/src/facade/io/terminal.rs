@@ -1,8 +1,8 @@
-//! `IsTerminal`. std's cannot be implemented elsewhere, so this one stands for it.
+//! The files behind streams, and `IsTerminal`. std's cannot be implemented elsewhere, so this one stands for it.
 
 use super::{Stderr, StderrLock, Stdin, StdinLock, Stdout, StdoutLock};
 use std::fs::File;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// The same as [`std::io::IsTerminal`].
 pub trait IsTerminal: sealed::Real {
@@ -53,3 +53,21 @@ impl<'a> sealed::Real for StdinLock<'a> {
         &self.real
     }
 }
+
+macro_rules! descriptors {
+    ($($type:ty)*) => { $(
+        impl AsFd for $type {
+            fn as_fd(&self) -> BorrowedFd<'_> {
+                sealed::Real::real(self).as_fd()
+            }
+        }
+
+        impl AsRawFd for $type {
+            fn as_raw_fd(&self) -> RawFd {
+                sealed::Real::real(self).as_raw_fd()
+            }
+        }
+    )* };
+}
+
+descriptors!(Stdin Stdout Stderr StdinLock<'_> StdoutLock<'_> StderrLock<'_>);
