@@ -199,23 +199,24 @@ fn remove_leftovers(root: &Utf8Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a folder of embedded sources, taking the suffix `.in` off the names.
-fn extract(source: &Dir<'_>, to: &Utf8Path) -> Result<()> {
+/// Writes a folder of embedded sources to where `place` wants each, taking the suffix `.in` off the names.
+fn extract(source: &Dir<'_>, place: &dyn Fn(&Utf8Path) -> Utf8PathBuf) -> Result<()> {
     for file in source.files() {
         let path = Utf8Path::from_path(file.path())
             .ok_or_else(|| ExpectedError::NotUtf8 { path: file.path().into() })?;
-        let path = to.join(path.as_str().strip_suffix(".in").unwrap_or(path.as_str()));
+        let path = place(Utf8Path::new(path.as_str().strip_suffix(".in").unwrap_or(path.as_str())));
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
         fs::write(path, file.contents())?;
     }
-    source.dirs().try_for_each(|dir| extract(dir, to))
+    source.dirs().try_for_each(|dir| extract(dir, place))
 }
 
 fn build(toolchain: &Toolchain, work: &Utf8Path, offline: bool, quiet: bool) -> Result<()> {
-    extract(&ENGINE, &work.join("engine/src"))?;
-    extract(&SYSROOT, work)?;
+    let package = |path: &Utf8Path| if path.starts_with("search") { "search" } else { "engine" };
+    extract(&ENGINE, &|path| work.join(package(path)).join("src").join(path))?;
+    extract(&SYSROOT, &|path| work.join(path))?;
 
     let rustc = format!("rustc {}", toolchain.rustc.semver);
     let spinner = Spinner::start("Preparing", &format!("the engine for {rustc} (once per toolchain)"), quiet);

@@ -141,7 +141,7 @@ impl Execution {
     pub fn look_for(&mut self, names: Names) -> Rc<dyn Places> {
         let table = Rc::new(PlaceTable::new(names));
         self.world.places = Some(Rc::clone(&table));
-        Rc::new(table)
+        table
     }
 
     /// Whether there is code that is not to be preempted.

@@ -31,7 +31,6 @@ use rustc_hash::{FxHashMap, FxHasher};
 use source::Sources;
 use std::cell::RefCell;
 use std::hash::Hasher;
-use std::rc::Rc;
 use symbols::Ranges;
 
 /// The names somebody asked for.
@@ -202,7 +201,7 @@ impl PlaceTable {
     }
 }
 
-impl Places for Rc<PlaceTable> {
+impl Places for PlaceTable {
     fn in_method(&self, site: u32) -> bool {
         self.met.borrow().marks.get(site as usize).is_some_and(|marks| marks.method)
     }
