@@ -1,6 +1,6 @@
 //! The `#[schedcheck]` attribute of `cargo schedcheck`.
 //!
-//! Depend on `schedcheck-rt`, which re-exports it: the expansion names that crate.
+//! Depend on `schedcheck-rt`, which re-exports it: the expansion names that crate. Examples are there, too.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
@@ -9,27 +9,10 @@ mod expand;
 
 use proc_macro::TokenStream;
 
-/// Marks a test whose schedules `cargo schedcheck` explores.
-///
 /// The function stays an ordinary `#[test]`: `cargo test` runs it once, with real threads, and
 /// `#[ignore]`, `#[should_panic]`, `#[cfg(…)]` and a `Result` return type mean what they always mean.
 /// A `#[test]` beside it is not needed; if there is one, put it below `#[schedcheck]`: above, it is
 /// expanded first and the test is listed twice.
-///
-/// ```
-/// use schedcheck_rt::schedcheck;
-/// use std::sync::{Arc, Mutex};
-///
-/// #[schedcheck]
-/// fn two_threads_count_to_two() {
-///     let count = Arc::new(Mutex::new(0));
-///     let other = Arc::clone(&count);
-///     let thread = std::thread::spawn(move || *other.lock().unwrap() += 1);
-///     *count.lock().unwrap() += 1;
-///     thread.join().unwrap();
-///     assert_eq!(*count.lock().unwrap(), 2);
-/// }
-/// ```
 ///
 /// # Arguments
 ///
@@ -59,15 +42,6 @@ use proc_macro::TokenStream;
 /// | `leaks` | `"on"` | whether threads that outlive the test are a failure |
 /// | `symmetry` | `"off"` | whether threads that are declared interchangeable are treated so |
 /// | `expect` | `"deadlock"` | passes if found: `deadlock panic livelock data-race misuse crash leak` |
-///
-/// ```
-/// # use schedcheck_rt::schedcheck;
-/// #[schedcheck(bound = 2, max_time = "10s")]
-/// #[ignore = "takes a while"]
-/// fn long_but_bounded() -> Result<(), std::num::ParseIntError> {
-///     "7".parse::<u32>().map(drop)
-/// }
-/// ```
 #[proc_macro_attribute]
 pub fn schedcheck(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand(arguments.into(), item.into()).into()

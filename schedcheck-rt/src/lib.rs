@@ -23,6 +23,29 @@
 //! Features: `attribute`, the default, is the attribute. The others are for the command itself: `engine` is what executes
 //! and searches, and is built into a sysroot of its own; `sources` is this crate as data, by which it gets there.
 #![deny(missing_docs)]
+/// Marks a test whose schedules `cargo schedcheck` explores.
+///
+/// ```
+/// use schedcheck_rt::schedcheck;
+/// use std::sync::{Arc, Mutex};
+///
+/// #[schedcheck]
+/// fn two_threads_count_to_two() {
+///     let count = Arc::new(Mutex::new(0));
+///     let other = Arc::clone(&count);
+///     let thread = std::thread::spawn(move || *other.lock().unwrap() += 1);
+///     *count.lock().unwrap() += 1;
+///     thread.join().unwrap();
+///     assert_eq!(*count.lock().unwrap(), 2);
+/// }
+///
+/// #[schedcheck(bound = 2, max_time = "10s")]
+/// #[ignore = "takes a while"]
+/// fn long_but_bounded() -> Result<(), std::num::ParseIntError> {
+///     "7".parse::<u32>().map(drop)
+/// }
+/// ```
+///
 #[cfg(feature = "attribute")]
 pub use schedcheck_attr::schedcheck;
 

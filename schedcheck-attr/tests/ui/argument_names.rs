@@ -1,5 +1,5 @@
 //! Unknown, doubled and incomplete arguments.
-use schedcheck_rt::schedcheck;
+use schedcheck_attr::schedcheck;
 
 #[schedcheck(bond = 2)]
 fn misspelt() {}

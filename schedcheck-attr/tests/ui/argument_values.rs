@@ -1,5 +1,5 @@
 //! Values of the wrong type or outside what is allowed.
-use schedcheck_rt::schedcheck;
+use schedcheck_attr::schedcheck;
 
 #[schedcheck(bound = "2")]
 fn number_in_quotes() {}

@@ -1,5 +1,5 @@
 //! Items that are no functions.
-use schedcheck_rt::schedcheck;
+use schedcheck_attr::schedcheck;
 
 #[schedcheck]
 struct Account {

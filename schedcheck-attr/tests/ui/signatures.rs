@@ -1,5 +1,5 @@
 //! Functions that cannot be tests.
-use schedcheck_rt::schedcheck;
+use schedcheck_attr::schedcheck;
 
 #[schedcheck]
 async fn asynchronous() {}
