@@ -1,6 +1,5 @@
 //! The replay file: small, readable, versioned TOML.
 use camino::{Utf8Path, Utf8PathBuf};
-use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use crate::build::fingerprint;
@@ -114,7 +113,7 @@ impl ReplayFile {
     /// Reads a file; anything that is not a whole file of this version is refused with its place.
     pub fn load(path: &Utf8Path) -> Result<Self> {
         let refuse = |reason: String| ExpectedError::BadSetup(format!("{path}: {reason}"));
-        let size = fs::metadata(path).map_err(|error| ExpectedError::BadSetup(error.to_string()))?;
+        let size = std::fs::metadata(path).map_err(|error| refuse(error.to_string()))?;
         if !size.is_file() {
             return Err(refuse("this is not a replay file: not a file at all".to_owned()));
         }
@@ -122,7 +121,7 @@ impl ReplayFile {
             let most = LARGEST >> 20;
             return Err(refuse(format!("this is not a replay file: it is larger than {most} MiB")));
         }
-        let bytes = fs::read(path).map_err(|error| ExpectedError::BadSetup(error.to_string()))?;
+        let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| refuse("this is not a replay file: not UTF-8".to_owned()))?;
         Self::parse(&text).map_err(refuse)

@@ -3,7 +3,7 @@ use super::interleaving::thread_name;
 use super::lasso::Lasso;
 use super::story::{self, word};
 use super::words::counted;
-use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step};
+use crate::run::wire::{Blocked, Finished, Location, Notified, Outcome, RacyAccess, Step};
 
 /// A failure, ready to be set in type.
 #[derive(Debug)]
@@ -183,43 +183,52 @@ fn waiting(finished: &Finished, entry: &Blocked) -> String {
     format!("{} waits here{target}{held}{queued}", quoted(finished, entry.thread))
 }
 
-/// The wait that nobody ends, and the notification that came before it.
+/// The waits that nobody ends, and the notification that would have ended one of them.
 fn lost_wakeup(finished: &Finished) -> Form<'_> {
+    const TOO_EARLY: &str =
+        "change the condition while holding the mutex that the waiter gives to `wait`, then notify";
+    const WASTED: &str = "`notify_one` may wake a thread that waits for something else: use `notify_all`, or a condvar \
+                          for each condition";
     let title = titled("lost wake-up", &finished.message);
-    let mut marks = Vec::new();
+    let mut marks: Vec<Mark<'_>> = Vec::new();
     let mut notes = Vec::new();
     for entry in &finished.blocked {
-        let notified = finished
-            .trace
-            .iter()
-            .rev()
-            .find(|step| step.object == entry.object && word(&step.op).starts_with("notify"));
-        if let Some(step) = notified
+        if let Some(notified) = entry.notified
+            && let Some(step) = last_of(finished, entry, |step| word(&step.op).starts_with("notify"))
             && let Some(site) = &step.site
         {
-            let who = quoted(finished, step.thread);
-            marks.push(Mark::context(
-                site,
-                format!("{who} notifies here in step {}, when nobody waits", step.step),
-            ));
+            let (result, advice) = match notified {
+                Notified::Nobody => (", when nobody waits".to_owned(), TOO_EARLY),
+                Notified::Woken(thread) => {
+                    (format!(": {} wakes and waits again", quoted(finished, thread)), WASTED)
+                }
+            };
+            let label =
+                format!("{} notifies here in step {}{result}", quoted(finished, step.thread), step.step);
+            // Threads that wait for the same condvar have missed the same notification.
+            if marks.iter().all(|mark| mark.label != label) {
+                marks.push(Mark::context(site, label));
+            }
+            let note = ("help", advice.to_owned());
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
         }
         if let Some(site) = &entry.site {
             let mut label = waiting(finished, entry);
-            let begun = finished.trace.iter().rev().find(|step| {
-                step.thread == entry.thread && step.object == entry.object && word(&step.op) == "wait"
-            });
-            if let Some(step) = begun {
+            let waits = |step: &Step| step.thread == entry.thread && word(&step.op) == "wait";
+            if let Some(step) = last_of(finished, entry, waits) {
                 label.push_str(&format!(" since step {}", step.step));
             }
             marks.push(Mark::primary(site, label));
         }
     }
-    if !finished.blocked.is_empty() {
-        let advice =
-            "change the condition while holding the mutex that the waiter gives to `wait`, then notify";
-        notes.push(("help", advice.to_owned()));
-    }
     with_location(finished, vec![Section { title: String::new(), marks }], notes, title, "waits here")
+}
+
+/// The last step of a kind that concerned what a thread waits for.
+fn last_of<'a>(finished: &'a Finished, entry: &Blocked, wanted: impl Fn(&Step) -> bool) -> Option<&'a Step> {
+    finished.trace.iter().rev().find(|step| step.object == entry.object && wanted(step))
 }
 
 /// The user's own text first; then where the schedule turned.
@@ -466,6 +475,22 @@ pub fn place(site: &Location) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_took_a_notification_for_nothing_is_said_once() {
+        let finished: Finished = serde_json::from_str(
+            r#"{"outcome":"deadlock","lost_wakeup":true,
+                "threads":[{"path":"0","name":"main"},{"path":"0.1","name":"a"},{"path":"0.2","name":"b"}],
+                "trace":[{"step":7,"thread":0,"op":"notify_one","object":"condvar#1","site":{"file":"x.rs","line":3,"column":1}}],
+                "blocked":[{"thread":1,"op":"wake","object":"condvar#1","notified":{"woken":2}},
+                           {"thread":2,"op":"wake","object":"condvar#1","notified":{"woken":2}}]}"#,
+        )
+        .unwrap();
+        let form = Form::of(&finished);
+        let labels: Vec<&str> = form.sections[0].marks.iter().map(|mark| mark.label.as_str()).collect();
+        assert_eq!(labels, ["`main` notifies here in step 7: `b` wakes and waits again"]);
+        assert!(matches!(&form.notes[..], [("help", advice)] if advice.contains("notify_all")), "{form:?}");
+    }
 
     fn title(json: &str) -> String {
         Form::of(&serde_json::from_str::<Finished>(json).unwrap()).title

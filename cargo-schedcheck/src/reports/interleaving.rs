@@ -44,7 +44,7 @@ pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
             continue;
         }
         let cells = columns.iter().map(|column| match column.thread == row.thread {
-            true => (row.text.as_str(), column.width),
+            true => (row.fitting(column.width), column.width),
             false => ("", column.width),
         });
         push_line(&mut table, &row.step, mark, cells);
@@ -128,36 +128,56 @@ struct Row {
     thread: usize,
     preemption: bool,
     text: String,
+    /// The same without the name of the file.
+    short: String,
 }
 
 impl Row {
     /// A line across all columns.
     fn remark(text: &str) -> Self {
-        Self { step: String::new(), thread: EVERYBODY, preemption: false, text: text.to_owned() }
+        let text = text.to_owned();
+        Self { step: String::new(), thread: EVERYBODY, preemption: false, short: text.clone(), text }
+    }
+
+    /// What a thread does, with what, where; `wrap` puts more around it.
+    fn of(
+        thread: usize,
+        what: (&str, Option<&str>, Option<&Location>),
+        wrap: impl Fn(String) -> String,
+    ) -> Self {
+        let (op, object, site) = what;
+        let text = wrap(describe(op, object, site));
+        let short = match site {
+            Some(site) => wrap(format!("{} :{}", describe(op, object, None), site.line)),
+            None => text.clone(),
+        };
+        Self { step: String::new(), thread, preemption: false, text, short }
+    }
+
+    /// The line number says more than the name of the file, and is not to be cut off for it.
+    fn fitting(&self, width: usize) -> &str {
+        if self.text.chars().count() <= width { &self.text } else { &self.short }
     }
 
     fn of_step(step: &Step) -> Self {
-        let mut text = describe(&step.op, step.object.as_deref(), step.site.as_ref());
-        if let Some(note) = step.note.as_deref().or_else(|| unusual(&step.alt)) {
-            text.push_str(&format!(" ({note})"));
-        }
-        Self { step: step.step.to_string(), thread: step.thread, preemption: step.preemption, text }
+        let note = match step.note.as_deref().or_else(|| unusual(&step.alt)) {
+            Some(note) => format!(" ({note})"),
+            None => String::new(),
+        };
+        let what = (step.op.as_str(), step.object.as_deref(), step.site.as_ref());
+        let row = Self::of(step.thread, what, |text| format!("{text}{note}"));
+        Self { step: step.step.to_string(), preemption: step.preemption, ..row }
     }
 
     fn of_access(number: usize, access: &RacyAccess) -> Self {
-        let text = format!("({number}) {}", describe(&accessing(access), None, access.site.as_ref()));
-        Self { step: String::new(), thread: access.thread, preemption: false, text }
+        let what = (&*accessing(access), None, access.site.as_ref());
+        Self::of(access.thread, what, |text| format!("({number}) {text}"))
     }
 
     fn of_blocked(blocked: &Blocked, step: u64) -> Self {
-        let op = blocked_in(&blocked.op);
-        let text = describe(op, blocked.object.as_deref(), blocked.site.as_ref());
-        Self {
-            step: step.to_string(),
-            thread: blocked.thread,
-            preemption: false,
-            text: format!("BLOCKED {text}"),
-        }
+        let what = (blocked_in(&blocked.op), blocked.object.as_deref(), blocked.site.as_ref());
+        let row = Self::of(blocked.thread, what, |text| format!("BLOCKED {text}"));
+        Self { step: step.to_string(), ..row }
     }
 }
 
@@ -335,6 +355,16 @@ mod tests {
         let table = render(&example(), 62, true);
         assert!(table.lines().all(|line| line.chars().count() <= 62), "{table}");
         assert!(table.starts_with(" step   main") && table.contains('…'), "{table}");
+    }
+
+    #[test]
+    fn names_of_files_give_way_to_line_numbers() {
+        let mut finished = example();
+        finished.trace[1].site = Some(Location { file: "src/transfer.rs".to_owned(), line: 31, column: 9 });
+        let wide = render(&finished, 120, false);
+        assert!(wide.contains("mutex.lock mutex#1 transfer.rs:31"), "{wide}");
+        let narrow = render(&finished, 72, false);
+        assert!(narrow.contains("mutex.lock mutex#1 :31\n"), "{narrow}");
     }
 
     #[test]

@@ -230,7 +230,7 @@ pub struct Finished {
     pub peak_pending: u64,
     #[serde(default)]
     pub peak_bytes: u64,
-    /// A deadlock because a wake-up came before the wait for it.
+    /// A deadlock because a wake-up came before the wait for it, or to another thread.
     #[serde(default)]
     pub lost_wakeup: bool,
     #[serde(default)]
@@ -467,6 +467,19 @@ pub struct Blocked {
     /// The thread that holds what this one waits for.
     #[serde(default)]
     pub holder: Option<usize>,
+    /// Whom the last notification woke, if this one has missed it.
+    #[serde(default)]
+    pub notified: Option<Notified>,
+}
+
+/// Whom a notification woke.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Notified {
+    /// It was too early.
+    Nobody,
+    /// A thread that waits again; index into [`Finished::threads`].
+    Woken(usize),
 }
 
 /// Where a replay left its file.

@@ -1,6 +1,6 @@
 //! The `finished` event: verdict, figures, and everything a reader needs to see what happened.
 
-use crate::exec::outcome::{DataRace, Outcome, place};
+use crate::exec::outcome::{DataRace, Deadlock, LostWakeup, Outcome, place};
 use crate::exec::view::{DeltaView, Point, View};
 use crate::exec::{Execution, Unmet};
 use crate::search::hunt::Hunted;
@@ -90,7 +90,7 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
         .number("steps", view.steps.len() as u64)
         .raw("location", &location(view, outcome))
         .number("thread", failed_thread(execution, outcome))
-        .flag("lost_wakeup", matches!(outcome, Outcome::Deadlock(deadlock) if deadlock.lost_wakeup))
+        .flag("lost_wakeup", matches!(outcome, Outcome::Deadlock(Deadlock { lost_wakeup: Some(_), .. })))
         .raw("schedule", &schedule(view))
         .raw("threads", &threads(view))
         .raw("trace", &steps(view))
@@ -144,9 +144,12 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
         | Outcome::Misuse(text)
         | Outcome::Leak(text)
         | Outcome::Crash(text) => text.clone(),
-        Outcome::Deadlock(deadlock) if deadlock.lost_wakeup => {
+        Outcome::Deadlock(Deadlock { lost_wakeup: Some(LostWakeup::Early), .. }) => {
             "lost wake-up: a notification was given before the thread waited, and no other will come"
                 .to_owned()
+        }
+        Outcome::Deadlock(Deadlock { lost_wakeup: Some(LostWakeup::Wasted { .. }), .. }) => {
+            "lost wake-up: a notification woke a thread that waits again, and no other will come".to_owned()
         }
         Outcome::Deadlock(deadlock) => {
             let view = execution.view();
@@ -291,6 +294,18 @@ fn steps(view: &View) -> String {
     }))
 }
 
+/// Whom the notification woke that a thread has missed.
+fn notified(view: &View, lost: Option<LostWakeup>) -> String {
+    match lost {
+        None => "null".to_owned(),
+        Some(LostWakeup::Early) => r#""nobody""#.to_owned(),
+        Some(LostWakeup::Wasted { woken }) => {
+            let position = view.threads.iter().position(|thread| thread.id == woken);
+            Object::new().number("woken", position.map(|position| position as u64)).finish()
+        }
+    }
+}
+
 fn blocked(view: &View) -> String {
     json::array(view.blocked.iter().map(|blocked| {
         Object::new()
@@ -299,6 +314,7 @@ fn blocked(view: &View) -> String {
             .text("object", &blocked.object)
             .raw("site", &site(Some(&blocked.place)))
             .number("holder", blocked.holder.map(|holder| holder as u64))
+            .raw("notified", &notified(view, blocked.lost_wakeup))
             .finish()
     }))
 }

@@ -79,8 +79,20 @@ pub struct RacyAccess {
 pub struct Deadlock {
     /// The threads that wait for each other in a cycle, if there is one.
     pub cycle: Vec<ThreadId>,
-    /// A notification was given before its waiter waited.
-    pub lost_wakeup: bool,
+    /// What became of the last notification that a thread could have waited for.
+    pub lost_wakeup: Option<LostWakeup>,
+}
+
+/// A notification that did not reach the thread that needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostWakeup {
+    /// It was given before anybody waited.
+    Early,
+    /// It woke one of several, which waits again.
+    Wasted {
+        /// Who that was.
+        woken: ThreadId,
+    },
 }
 
 /// The first step at which a plan could not be followed.

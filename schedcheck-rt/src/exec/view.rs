@@ -3,7 +3,7 @@
 use super::call_stack::own_call;
 use super::controller::{Slot, World};
 use super::deadlock;
-use super::outcome::place;
+use super::outcome::{LostWakeup, place};
 use super::run::Execution;
 use super::threads::Thread;
 use crate::model::{Kind, Site};
@@ -39,6 +39,7 @@ pub(crate) struct BlockedView {
     pub(crate) object: String,
     pub(crate) place: (String, u32, u32),
     pub(crate) holder: Option<usize>,
+    pub(crate) lost_wakeup: Option<LostWakeup>,
 }
 
 /// A place in an execution, by names that survive edits elsewhere in the program: the `nth` time that a thread does
@@ -285,6 +286,7 @@ fn blocked_view(world: &World, names: &ObjectNames<'_>, slot: Slot) -> BlockedVi
         object: names.name(op.object),
         place: calls.as_deref().and_then(own_call).unwrap_or_else(|| place(op.site)),
         holder: deadlock::waits_for(world, slot),
+        lost_wakeup: deadlock::lost_wakeup(world, &world.threads[slot]),
     }
 }
 

@@ -16,21 +16,32 @@ pub(crate) const WOKEN: u32 = 0;
 /// Answer of a wake: the time-out fired.
 pub(crate) const TIMED_OUT: u32 = 1;
 
+/// Whom the last notification reached, for telling lost wake-ups from other deadlocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notified {
+    /// There was none, or everybody who waited.
+    #[default]
+    All,
+    /// It found nobody.
+    Nobody,
+    /// This one, and others went on waiting.
+    OneOfSeveral(ThreadId),
+}
+
 /// State of a condition variable.
 #[derive(Clone, Debug, Default)]
 pub struct Condvar {
     waiters: Vec<ThreadId>,
     woken: Vec<(ThreadId, StepIndex)>,
-    /// Number of notifications that found nobody, for telling lost wake-ups from lock cycles.
-    unheard: u32,
+    last: Notified,
     /// The mutex it goes with, once somebody has waited.
     mutex: Option<ObjectId>,
 }
 
 impl Condvar {
-    /// Notifications that found no waiter.
-    pub fn unheard(&self) -> u32 {
-        self.unheard
+    /// Whom the last notification reached.
+    pub fn last(&self) -> Notified {
+        self.last
     }
 
     /// The mutex that those who wait give up.
@@ -60,7 +71,7 @@ impl Condvar {
     pub(super) fn renew(&mut self) {
         self.waiters.clear();
         self.woken.clear();
-        self.unheard = 0;
+        self.last = Notified::All;
         self.mutex = None;
     }
 
@@ -84,11 +95,12 @@ impl Condvar {
             }
             Kind::CondvarWake | Kind::FutexSleep => self.wake(moment, op),
             Kind::NotifyOne | Kind::NotifyAll | Kind::FutexWake if self.waiters.is_empty() => {
-                self.unheard += 1;
+                self.last = Notified::Nobody;
                 Applied::access(op.object, Mode::Read)
             }
             Kind::NotifyOne => self.wake_one(moment, op.object),
             Kind::NotifyAll => {
+                self.last = Notified::All;
                 self.woken.extend(self.waiters.drain(..).map(|waiter| (waiter, moment.step)));
                 Applied::access(op.object, Mode::Write)
             }
@@ -108,6 +120,7 @@ impl Condvar {
         let free_alts = self.waiters.len() as u16;
         let waiter = self.waiters.remove(usize::from(moment.alt.0));
         self.woken.push((waiter, moment.step));
+        self.last = if self.waiters.is_empty() { Notified::All } else { Notified::OneOfSeveral(waiter) };
         Applied { free_alts, ..Applied::access(condvar, Mode::Write) }
     }
 

@@ -22,7 +22,7 @@ mod rwlock;
 pub(crate) use barrier::LEADER;
 pub(crate) use baton::{BLOCKED, NEVER};
 pub(crate) use channel::{DISCONNECTED, GAVE_UP, NOT_NOW, PASSED_ON, UNBOUNDED};
-pub(crate) use condvar::TIMED_OUT;
+pub(crate) use condvar::{Notified, TIMED_OUT};
 pub(crate) use life::{FINISHED, LAST};
 pub use misuse::Misuse;
 pub(crate) use mutex::WOULD_BLOCK;

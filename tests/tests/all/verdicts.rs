@@ -160,6 +160,11 @@ const FAILING: &[(&str, &str, &str)] = &[
         "deadlock",
         "lost wake-up: a notification was given before the thread waited, and no other will come",
     ),
+    (
+        "condvars::notification_of_the_wrong_one",
+        "deadlock",
+        "lost wake-up: a notification woke a thread that waits again, and no other will come",
+    ),
     ("condvars::one_notification_for_two", "deadlock", "deadlock: 2 of 3 threads are blocked forever"),
     ("locks::barrier_that_misses_one", "deadlock", "deadlock: 2 of 2 threads are blocked forever"),
     (
