@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 use crate::exit_code::ExitCode;
 use crate::reports::say;
 
+/// Signals so close together are the same wish: `timeout` sends one to the process and one to its group.
+const ONE_WISH: Duration = Duration::from_millis(300);
+
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 /// We want to stop for a reason of our own.
 static OWN: AtomicBool = AtomicBool::new(false);
@@ -13,13 +16,15 @@ static LEFT_TO_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// Takes over Ctrl-C (and a request to terminate) for the rest of the process.
 pub fn install() {
-    let installed = ctrlc::set_handler(|| {
+    let mut asked: Option<Instant> = None;
+    let installed = ctrlc::set_handler(move || {
         if LEFT_TO_CHILD.load(Ordering::SeqCst) {
             return;
         }
-        if REQUESTED.swap(true, Ordering::SeqCst) {
+        if asked.get_or_insert_with(Instant::now).elapsed() > ONE_WISH {
             std::process::exit(ExitCode::Interrupted.number().into());
         }
+        REQUESTED.store(true, Ordering::SeqCst);
     });
     if let Err(error) = installed {
         say(&format!("warning: Ctrl-C will end this command without a summary: {error}"));

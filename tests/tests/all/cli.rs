@@ -256,8 +256,9 @@ fn ctrl_c_ends_with_a_summary() {
     while !text.contains("test-progress") {
         std::io::BufRead::read_line(&mut stdout, &mut text).unwrap();
     }
+    // Twice, as `timeout -s INT` does it: to the process and to its group.
     let id = child.id().to_string();
-    std::process::Command::new("kill").args(["-INT", &id]).status().unwrap();
+    std::process::Command::new("kill").args(["-INT", &id, &id]).status().unwrap();
     stdout.read_to_string(&mut text).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(text.contains(r#""type":"test-stopped""#), "{text}");
