@@ -296,7 +296,8 @@ impl Finished {
     pub fn shorten_places(&mut self, root: &Utf8Path) {
         let accesses = self.accesses.iter_mut().map(|access| &mut access.site);
         let waits = self.blocked.iter_mut().map(|blocked| &mut blocked.site);
-        let places = accesses.chain(waits).chain([&mut self.location]);
+        let steps = self.trace.iter_mut().map(|step| &mut step.site);
+        let places = accesses.chain(waits).chain(steps).chain([&mut self.location]);
         for place in places.flatten() {
             if let Ok(shorter) = Utf8Path::new(&place.file).strip_prefix(root) {
                 place.file = shorter.to_string();

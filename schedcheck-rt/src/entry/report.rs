@@ -160,11 +160,12 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
                     let own =
                         view.blocked.iter().find(|own| view.threads[own.thread].id == deadlock.cycle[0]);
                     own.map_or_else(String::new, |own| {
-                        let name = &view.threads[own.thread].name;
-                        format!(
-                            "deadlock: a thread waits for itself: '{name}' cannot {} {}, which it holds already",
-                            own.op, own.object
-                        )
+                        let (name, object) = (&view.threads[own.thread].name, &own.object);
+                        let wish = match own.op {
+                            "once" => format!("initialise {object}, which it does already"),
+                            op => format!("{op} {object}, which it holds already"),
+                        };
+                        format!("deadlock: a thread waits for itself: '{name}' cannot {wish}")
                     })
                 }
                 n => format!("deadlock: {n} threads wait for each other in a cycle"),
@@ -287,7 +288,7 @@ fn steps(view: &View) -> String {
             .number("thread", step.thread as u64)
             .text("op", step.op)
             .text("object", &step.object)
-            .raw("site", &site(Some(&step.place)))
+            .raw("site", &site(step.caller.as_ref().or(Some(&step.place))))
             .flag("preemption", step.preemption)
             .text("alt", &step.alt.to_string())
             .finish()

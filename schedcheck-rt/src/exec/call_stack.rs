@@ -20,9 +20,14 @@ impl Call {
             && !file.contains("/library/std/src/")
             && !file.contains("/library/core/src/")
             && !file.contains("/library/alloc/src/")
-            && !file.contains("engine/src/")
+            && !is_own(file)
             && !own.iter().any(|prefix| self.function.starts_with(prefix))
     }
+}
+
+/// Whether a file belongs to the engine, in its sysroot or in a test of its own.
+pub(super) fn is_own(file: &str) -> bool {
+    file.contains("engine/src/") || file.contains("schedcheck-rt/src/")
 }
 
 /// The calls of user code, innermost first. Calls of std within them are left out.

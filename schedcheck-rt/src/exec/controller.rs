@@ -6,6 +6,7 @@
 //! up to its next announcement.
 
 use super::addresses::AddressTable;
+use super::callers::Callers;
 use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
 use super::fairness::PATIENCE;
@@ -126,6 +127,8 @@ pub(crate) struct World {
     /// Whether to find out which of them default behaviour would not have made by itself, and those.
     pub(crate) keep_needed: bool,
     pub(crate) needed: Vec<Needed>,
+    /// In such an execution: who did what is done in no source of the user's.
+    pub(super) callers: Callers,
     pub(super) prefix: StepIndex,
     pub(super) guide: Option<*mut dyn Guide>,
     views: Vec<Pending>,
@@ -219,6 +222,7 @@ impl World {
             closely: false,
             keep_needed: false,
             needed: Vec::new(),
+            callers: Callers::default(),
             prefix: 0,
             guide: None,
             views: Vec::new(),
@@ -269,6 +273,7 @@ impl World {
         self.outcome = None;
         self.returned = None;
         self.needed.clear();
+        self.callers.clear();
         self.deltas.clear();
         self.deltas.extend_from_slice(deltas);
         self.next_delta = 0;

@@ -5,7 +5,7 @@
 //! which access to look out for.
 
 use super::Active;
-use super::call_stack::{Call, calls_of_user};
+use super::call_stack::{Call, calls_of_user, is_own};
 use super::controller::World;
 use super::outcome::{DataRace, RacyAccess, place};
 use super::remedy::remedy;
@@ -212,8 +212,7 @@ fn access(world: &World, side: &Side, calls: &[Call]) -> RacyAccess {
     let step = side.step.and_then(|step| world.notes.get(step as usize));
     // An atomic operation of a facade is a step, and steps know where they stand.
     let of_facade = step.filter(|_| side.touch.is_atomic()).map(|note| place(note.site));
-    let of_facade = of_facade
-        .filter(|(file, ..)| !file.starts_with("engine/src/") && !file.contains("schedcheck-rt/src/"));
+    let of_facade = of_facade.filter(|(file, ..)| !is_own(file));
     RacyAccess {
         thread: side.thread,
         action: action(side.touch),

@@ -102,6 +102,9 @@ impl World {
         if let Some(misuse) = self.objects.misuse() {
             super::misuse::end(self, misuse);
         }
+        if CLOSELY && self.keep_needed {
+            self.note_caller(op, step);
+        }
         if CLOSELY && let Some(guide) = self.guide {
             // SAFETY: as in `ask`.
             unsafe { (*guide).executed(step, &self.trace.events[step as usize]) };

@@ -6,6 +6,7 @@
 mod addresses;
 mod baton;
 mod call_stack;
+mod callers;
 mod controller;
 mod coroutine;
 mod data_race;

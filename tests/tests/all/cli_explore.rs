@@ -44,6 +44,30 @@ fn the_report_shows_the_users_code_only() {
     assert!(!report.contains("engine/src"), "{report}");
 }
 
+/// Its operations are in no source of the user's: only the stack tells where they come from.
+#[test]
+fn reference_counts_are_shown_where_the_user_touches_them() {
+    const TEST: &str = "#[test]
+fn comes_too_late() {
+    let owner = std::sync::Arc::new(7);
+    let weak = std::sync::Arc::downgrade(&owner);
+    let other = std::thread::spawn(move || {
+        drop(owner);
+    });
+    let found = weak.upgrade();
+    other.join().unwrap();
+    assert_eq!(found.as_deref(), Some(&7));
+}
+";
+    let project = Project::copy_of("unmodified");
+    project.write("tests/counts.rs", TEST);
+    let output = project.schedcheck(&["--all-tests", "--test", "counts"]).run().expect_code(100);
+    let report = output.own_stderr();
+    for line in ["load atomic#2 counts.rs:8", "count_down atomic#2 counts.rs:6"] {
+        assert!(report.contains(line), "no `{line}` in {report}");
+    }
+}
+
 #[test]
 fn every_way_to_search_comes_to_the_same_verdicts() {
     let ways: [&[&str]; 7] = [
