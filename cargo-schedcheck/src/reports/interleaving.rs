@@ -162,6 +162,7 @@ impl Row {
     fn of_step(step: &Step) -> Self {
         let note = match step.note.as_deref().or_else(|| unusual(&step.alt)) {
             Some(note) => format!(" ({note})"),
+            None if word(&step.op) == "choose" => format!(" (choice {})", step.alt),
             None => String::new(),
         };
         let what = (step.op.as_str(), step.object.as_deref(), step.site.as_ref());
@@ -355,6 +356,14 @@ mod tests {
         let table = render(&example(), 62, true);
         assert!(table.lines().all(|line| line.chars().count() <= 62), "{table}");
         assert!(table.starts_with(" step   main") && table.contains('…'), "{table}");
+    }
+
+    #[test]
+    fn choices_are_told() {
+        let mut finished = example();
+        (finished.trace[1].op, finished.trace[1].alt) = ("choose".to_owned(), "2".to_owned());
+        let table = render(&finished, 120, false);
+        assert!(table.contains("choose mutex#1 lib.rs:3 (choice 2)"), "{table}");
     }
 
     #[test]
