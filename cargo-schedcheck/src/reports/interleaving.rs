@@ -1,8 +1,9 @@
 //! The failing schedule as a table: one row per step, one column per thread.
+use super::calls::{Calls, WholeCall};
 use super::forms::{accessing, place};
 use super::lasso::Lasso;
 use super::story::word;
-use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step};
+use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step, Within};
 use std::collections::BTreeSet;
 
 /// Rows shown unless everything is asked for.
@@ -81,12 +82,19 @@ fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
     // A folded step hands its preemption on to the next one shown.
     let mut preempted = false;
     let folding = Folding::of(finished);
+    let mut calls = Calls::of(finished);
     for (at, step) in finished.trace[..end].iter().enumerate() {
         if lasso.is_some_and(|lasso| lasso.start == at) {
             rows.push(Row::remark("┌── from here on the same round repeats"));
         }
         preempted |= step.preemption;
-        if everything || !folding.folds(step) {
+        let call = if everything || lasso.is_some() { None } else { calls.whole(at) };
+        if let Some(call) = call {
+            if call.begins {
+                rows.push(Row { preemption: preempted, ..Row::of_call(step, &call) });
+                preempted = false;
+            }
+        } else if everything || !folding.folds(step) {
             rows.push(Row { preemption: preempted, ..Row::of_step(step) });
             preempted = false;
         }
@@ -101,7 +109,11 @@ fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
         rows.push(Row::remark(&format!("└── back to step {back}")));
     }
     let after = finished.trace.last().map_or(0, |step| step.step) + 1;
-    rows.extend(finished.blocked.iter().map(|blocked| Row::of_blocked(blocked, after)));
+    rows.extend(finished.blocked.iter().map(|blocked| {
+        let sleeps = word(&blocked.op) == "futex_sleep" && !everything;
+        let last = finished.trace.iter().rfind(|step| step.thread == blocked.thread && sleeps);
+        Row::of_blocked(blocked, last.and_then(|step| step.within.as_ref()), after)
+    }));
     rows
 }
 
@@ -170,13 +182,25 @@ impl Row {
         Self { step: step.step.to_string(), preemption: step.preemption, ..row }
     }
 
+    /// A call of a dependency, in place of the steps that it takes.
+    fn of_call(step: &Step, call: &WholeCall<'_>) -> Self {
+        let count = if call.steps > 1 { format!(" ({} steps)", call.steps) } else { String::new() };
+        let what = (call.within.call.as_str(), None, Some(&call.within.site));
+        let row = Self::of(step.thread, what, |text| format!("{text}{count}"));
+        Self { step: step.step.to_string(), ..row }
+    }
+
     fn of_access(number: usize, access: &RacyAccess) -> Self {
         let what = (&*accessing(access), None, access.site.as_ref());
         Self::of(access.thread, what, |text| format!("({number}) {text}"))
     }
 
-    fn of_blocked(blocked: &Blocked, step: u64) -> Self {
-        let what = (blocked_in(&blocked.op), blocked.object.as_deref(), blocked.site.as_ref());
+    /// `within`: the call of a dependency in which a thread sleeps.
+    fn of_blocked(blocked: &Blocked, within: Option<&Within>, step: u64) -> Self {
+        let what = match within {
+            Some(within) => (within.call.as_str(), None, Some(&within.site)),
+            None => (blocked_in(&blocked.op), blocked.object.as_deref(), blocked.site.as_ref()),
+        };
         let row = Self::of(blocked.thread, what, |text| format!("BLOCKED {text}"));
         Self { step: step.to_string(), ..row }
     }

@@ -296,9 +296,12 @@ impl Finished {
     pub fn shorten_places(&mut self, root: &Utf8Path) {
         let accesses = self.accesses.iter_mut().map(|access| &mut access.site);
         let waits = self.blocked.iter_mut().map(|blocked| &mut blocked.site);
-        let steps = self.trace.iter_mut().map(|step| &mut step.site);
-        let places = accesses.chain(waits).chain(steps).chain([&mut self.location]);
-        for place in places.flatten() {
+        let places = accesses.chain(waits).chain([&mut self.location]).flatten();
+        let steps = self.trace.iter_mut().flat_map(|step| {
+            let within = step.within.as_mut().map(|within| &mut within.site);
+            step.site.iter_mut().chain(within)
+        });
+        for place in places.chain(steps) {
             if let Ok(shorter) = Utf8Path::new(&place.file).strip_prefix(root) {
                 place.file = shorter.to_string();
             }
@@ -426,6 +429,17 @@ pub struct Step {
     pub alt: String,
     #[serde(default)]
     pub note: Option<String>,
+    /// What the user's own code called, if a dependency does this step.
+    #[serde(default)]
+    pub within: Option<Within>,
+}
+
+/// A call of a dependency.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Within {
+    /// The function, as its caller names it.
+    pub call: String,
+    pub site: Location,
 }
 
 impl Step {

@@ -93,7 +93,7 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
         .flag("lost_wakeup", matches!(outcome, Outcome::Deadlock(Deadlock { lost_wakeup: Some(_), .. })))
         .raw("schedule", &schedule(view))
         .raw("threads", &threads(view))
-        .raw("trace", &steps(view))
+        .raw("trace", &steps(execution))
         .raw("blocked", &blocked(view))
         .raw("cycle", &cycle(view, outcome))
         .text("output", output)
@@ -281,17 +281,24 @@ fn threads(view: &View) -> String {
     )
 }
 
-fn steps(view: &View) -> String {
-    json::array(view.steps.iter().enumerate().map(|(index, step)| {
-        Object::new()
+fn steps(execution: &Execution) -> String {
+    json::array(execution.view().steps.iter().enumerate().map(|(index, step)| {
+        let caller = execution.caller(index);
+        let event = Object::new()
             .number("step", index as u64)
             .number("thread", step.thread as u64)
             .text("op", step.op)
             .text("object", &step.object)
-            .raw("site", &site(step.caller.as_ref().or(Some(&step.place))))
+            .raw("site", &site(caller.place.as_ref().or(Some(&step.place))))
             .flag("preemption", step.preemption)
-            .text("alt", &step.alt.to_string())
-            .finish()
+            .text("alt", &step.alt.to_string());
+        match caller.call {
+            Some((name, place)) => {
+                let within = Object::new().text("call", &name).raw("site", &site(Some(&place))).finish();
+                event.raw("within", &within).finish()
+            }
+            None => event.finish(),
+        }
     }))
 }
 

@@ -27,8 +27,6 @@ pub(crate) struct StepView {
     pub(crate) op: &'static str,
     pub(crate) object: String,
     pub(crate) place: (String, u32, u32),
-    /// Where user code wanted it, if `place` does not say that.
-    pub(crate) caller: Option<(String, u32, u32)>,
     pub(crate) preemption: bool,
     pub(crate) alt: u16,
 }
@@ -207,14 +205,13 @@ pub(crate) fn collect(world: &World) -> View {
     let names = ObjectNames::of(world);
     let mut steps = Vec::with_capacity(world.notes.len());
     let mut previous = None;
-    for ((event, note), step) in world.trace.events.iter().zip(&world.notes).zip(0..) {
+    for (event, note) in world.trace.events.iter().zip(&world.notes) {
         let thread = slot_of(event.thread).expect("events are of threads of this execution");
         steps.push(StepView {
             thread,
             op: note.kind.name(),
             object: names.name(note.object),
             place: place(note.site),
-            caller: world.callers.place(step),
             preemption: event.previous_enabled && previous.is_some_and(|previous| previous != thread),
             alt: event.alt.0,
         });
