@@ -59,9 +59,12 @@ impl Instrument {
 
     /// The compiler flags; [`calls`] has more. The passes are those of ThreadSanitizer; the functions they call are the engine's.
     fn rustc_flags(self) -> &'static [&'static str] {
+        // Generic code of std that std itself has compiled for some types: unoptimised crates would call that, unseen.
+        const UNSHARED: &str = "-Zshare-generics=no";
         const ATOMICS: &[&str] = &[
             "-Zsanitizer=thread",
             "-Zexternal-clangrt",
+            UNSHARED,
             "-Cunsafe-allow-abi-mismatch=sanitizer",
             "-Cllvm-args=-tsan-instrument-memory-accesses=0",
             "-Cllvm-args=-tsan-instrument-memintrinsics=0",
@@ -69,6 +72,7 @@ impl Instrument {
         const MEMORY: &[&str] = &[
             "-Zsanitizer=thread",
             "-Zexternal-clangrt",
+            UNSHARED,
             "-Cunsafe-allow-abi-mismatch=sanitizer",
             "-Cllvm-args=-tsan-distinguish-volatile=1",
             // Comparisons stay calls: what is made of them behind the pass would not be seen.

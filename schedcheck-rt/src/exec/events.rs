@@ -7,6 +7,7 @@
 //! while it is written to, also one that fails or only asks: it may take away what the next one would have found.
 //! Timers among the descriptors are the exception: nobody does anything to them, so it waits no longer than until one is due.
 
+use super::futex::Queue;
 use super::{Active, Done, Effect};
 use crate::intercept::{error_number, set_error_number};
 use crate::model::Kind;
@@ -41,14 +42,15 @@ impl Active {
                 });
             if answer.is_some() || over {
                 if changes && answer.is_some() {
-                    self.futex_wake(address(), i32::MAX as u32);
+                    self.futex_wake(Queue::private(address()), i32::MAX as u32);
                 }
                 // Others may have made calls meanwhile, in the same thread of the system.
                 set_error_number(error);
                 return answer;
             }
             let until = deadline.min(due());
-            let timed_out = self.futex_wait(address(), seen, until) == -i64::from(libc::ETIMEDOUT);
+            let timed_out =
+                self.futex_wait(Queue::private(address()), seen, until) == -i64::from(libc::ETIMEDOUT);
             over = timed_out && until == deadline;
         }
     }

@@ -321,6 +321,13 @@ pub(crate) fn free(block: *mut u8) {
     });
 }
 
+/// The running thread is about to have the beginning of a block filled: a write like any other.
+pub(crate) fn fills(block: *mut u8, size: usize, caller: usize) {
+    if let Some(active) = active() {
+        active.touch(block.addr(), size, Touch::Write, caller);
+    }
+}
+
 /// The usable size of a block of the heap.
 pub(crate) fn size_of_block(block: *mut u8) -> Option<usize> {
     if !contains(block.addr()) {

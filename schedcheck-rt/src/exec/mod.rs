@@ -16,7 +16,7 @@ mod events;
 mod execute;
 mod fairness;
 mod fixed_stack;
-mod futex;
+pub(crate) mod futex;
 pub(crate) mod heap;
 mod image;
 mod intentions;

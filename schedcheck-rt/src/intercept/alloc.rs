@@ -76,6 +76,7 @@ extern "C" fn calloc_from(count: usize, size: usize, caller: usize) -> *mut c_vo
     let bytes = count.saturating_mul(size);
     match heap::allocate(bytes, 16, caller) {
         Some(block) => {
+            heap::fills(block, bytes, caller);
             // SAFETY: a fresh block of that size.
             unsafe { block.write_bytes(0, bytes) };
             block.cast()
@@ -102,10 +103,13 @@ extern "C" fn realloc_from(pointer: *mut c_void, size: usize, caller: usize) -> 
         return unsafe { __libc_realloc(pointer, size) };
     };
     if size <= old {
+        // It stays where it is, but for the program this is another one, with the same contents.
+        heap::fills(pointer.cast(), old, caller);
         return pointer;
     }
     let grown = malloc_from(size, caller);
     if !grown.is_null() {
+        heap::fills(grown.cast(), old, caller);
         // SAFETY: both blocks have at least `old` bytes and do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), grown.cast(), old) };
         heap::free(pointer.cast());

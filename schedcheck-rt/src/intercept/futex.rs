@@ -5,6 +5,7 @@ use super::outside::call_by_number;
 use super::random::getrandom;
 use super::set_error_number;
 use crate::exec::active;
+use crate::exec::futex::FutexCall;
 use crate::exec::outside::Kind;
 use std::ffi::{c_long, c_void};
 
@@ -37,7 +38,13 @@ pub(super) unsafe extern "C" fn syscall(
                 return answer;
             }
             active.meets(Kind::SystemCalls, c"syscall");
-        } else if let Some(answer) = active.futex(a, b as i32, c as u32, d) {
+        } else if let Some(answer) = active.futex(FutexCall {
+            address: a,
+            operation: b as i32,
+            value: c as u32,
+            timeout: d,
+            bitset: f as u32,
+        }) {
             return with_errno(answer);
         } else {
             active.meets(Kind::Futexes, c"syscall");

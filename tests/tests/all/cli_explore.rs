@@ -68,6 +68,67 @@ fn comes_too_late() {
     }
 }
 
+/// The kernel has two queues for one address, and wakes by sets of bits.
+#[test]
+fn futexes_are_those_of_the_kernel() {
+    const TESTS: &str = r#"
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+unsafe extern "C" {
+    fn syscall(number: i64, ...) -> i64;
+}
+
+const FUTEX: i64 = if cfg!(target_arch = "x86_64") { 202 } else { 98 };
+const WAIT: i32 = 0;
+const WAKE: i32 = 1;
+const WAIT_BITSET: i32 = 9;
+const PRIVATE: i32 = 128;
+
+fn futex(word: &AtomicU32, operation: i32, value: u32, bits: u32) -> i64 {
+    // SAFETY: no pointer but that of a word that lives.
+    unsafe { syscall(FUTEX, word.as_ptr(), operation, value, 0usize, 0usize, bits) }
+}
+
+fn hand_over(wait: i32, wake: i32, bits: u32) {
+    let word = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| while word.load(SeqCst) == 0 { futex(&word, wait, 0, bits); });
+        word.store(1, SeqCst);
+        futex(&word, wake, 1, 0);
+    });
+}
+
+#[test]
+fn the_same_queue() {
+    hand_over(WAIT | PRIVATE, WAKE | PRIVATE, 0);
+    hand_over(WAIT, WAKE, 0);
+    hand_over(WAIT_BITSET, WAKE, u32::MAX);
+}
+
+#[test]
+fn another_queue() {
+    hand_over(WAIT | PRIVATE, WAKE, 0);
+}
+
+#[test]
+fn some_bits() {
+    hand_over(WAIT_BITSET, WAKE, 2);
+}
+"#;
+    let project = Project::copy_of("unmodified");
+    project.write("tests/futexes.rs", TESTS);
+    let args = ["--all-tests", "--no-fail-fast", "--message-format", "json", "--test", "futexes"];
+    let verdicts = project.schedcheck(&args).run().expect_code(100).verdicts_by_test();
+    let outcome = |test: &str| (verdicts[test]["outcome"].clone(), verdicts[test]["complete"].clone());
+    assert_eq!(outcome("the_same_queue"), ("passed".into(), true.into()));
+    assert_eq!(outcome("another_queue").0, "deadlock");
+    // Who waits for which bits is not modelled, and that is said.
+    assert_eq!(outcome("some_bits").0, "passed");
+    let met = |test: &str| verdicts[test]["uncontrolled"].to_string();
+    assert!(met("some_bits").contains("futex"), "{}", met("some_bits"));
+    assert!(!met("the_same_queue").contains("futex"), "{}", met("the_same_queue"));
+}
+
 #[test]
 fn every_way_to_search_comes_to_the_same_verdicts() {
     let ways: [&[&str]; 7] = [
