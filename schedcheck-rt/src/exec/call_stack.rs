@@ -91,18 +91,18 @@ mod tests {
         let text = "   0: core::ptr::write::<u64>
              at /rustc/59807616/library/core/src/ptr/mod.rs:1:9
    1: bank::account::{closure#0}
-             at ./src/lib.rs:12:34
+             at ./bank/lib.rs:12:34
    2: unknown
    3: <corosensei::coroutine::Coroutine<(), (), ()>>::with_stack::coroutine_func
    4: bank::main
-             at ./src/lib.rs:1:0";
+             at ./bank/lib.rs:1:0";
         let calls = parse(text);
         let users: Vec<_> = calls.iter().filter(|call| call.is_of_user()).collect();
         assert_eq!(calls.len(), 2);
         assert_eq!(users.len(), 1);
         assert_eq!(users[0].function, "bank::account::{closure#0}");
         let (file, line, column) = &users[0].place;
-        assert!(file.starts_with('/') && file.ends_with("/src/lib.rs"), "{file}");
+        assert!(file.starts_with('/') && file.ends_with("/bank/lib.rs"), "{file}");
         assert_eq!((*line, *column), (12, 34));
     }
 
