@@ -330,9 +330,13 @@ impl Optimal {
     }
 
     /// Gives an execution that nobody asked for its place in the tree; false if its class has been executed.
+    ///
+    /// None has one that goes round in a loop that waits. The tree may have its steps in another order, and there the model
+    /// may refuse such a round a little earlier (`exec/spin.rs`): what begins in that way could not be executed. Left alone
+    /// it may be done again, like others whose place is not known.
     fn adopt(&mut self, options: &mut Options, trace: &Trace) -> bool {
         self.history.read(trace);
-        if trace.end != End::Passed || options.sample.is_some() {
+        if trace.end != End::Passed || options.sample.is_some() || goes_round_in_vain(trace) {
             return true;
         }
         let source = Source::new(options, trace, &self.history, &[ROOT]).among(&self.spinners);
@@ -464,6 +468,15 @@ impl Optimal {
     pub(super) fn bytes(&self) -> usize {
         self.tree.bytes() + self.fringe.bytes()
     }
+}
+
+/// Whether a thread does something again that changes nothing.
+fn goes_round_in_vain(trace: &Trace) -> bool {
+    let in_vain = |event: &Event| {
+        event.comes_round
+            && event.accesses.iter().all(|access| matches!(access.mode, Mode::None | Mode::Read))
+    };
+    trace.events.iter().any(in_vain)
 }
 
 /// The same execution with its steps in another order.

@@ -129,6 +129,58 @@ fn some_bits() {
     assert!(!met("the_same_queue").contains("futex"), "{}", met("the_same_queue"));
 }
 
+/// Whether a round of its loop shows nothing new is seen a little later if another thread writes there meanwhile: that
+/// makes two orders of the same steps differ, and is no fault of the test.
+#[test]
+fn a_lock_on_the_stack_of_the_thread_that_spins_is_deterministic() {
+    const TEST: &str = "
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+
+struct Lock(AtomicBool, UnsafeCell<u32>);
+
+// SAFETY: the number is touched under the lock only.
+unsafe impl Sync for Lock {}
+
+impl Lock {
+    fn lock(&self) {
+        while self.0.compare_exchange_weak(false, true, Acquire, Relaxed).is_err() {
+            while self.0.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+        }
+        // SAFETY: as above.
+        unsafe { *self.1.get() += 1 };
+    }
+
+    fn unlock(&self) {
+        self.0.store(false, Release);
+    }
+}
+
+#[test]
+fn two_locks() {
+    let [a, b] = [(); 2].map(|()| Lock(AtomicBool::new(false), UnsafeCell::new(0)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            a.lock();
+            b.lock();
+            b.unlock();
+            a.unlock();
+        });
+        { a.lock(); a.unlock(); }
+        { a.lock(); a.unlock(); }
+        { a.lock(); a.unlock(); }
+    });
+}
+";
+    let project = Project::copy_of("unmodified");
+    project.write("tests/locks.rs", TEST);
+    let args = ["--all-tests", "--message-format", "json", "--test", "locks", "--require-complete"];
+    let verdict = project.schedcheck(&args).run().expect_code(0).verdict();
+    assert!(verdict["executions"].as_u64() > Some(1000), "too few for random ones among them: {verdict}");
+}
+
 #[test]
 fn every_way_to_search_comes_to_the_same_verdicts() {
     let ways: [&[&str]; 7] = [
