@@ -40,8 +40,7 @@
 /// }
 ///
 /// #[schedcheck(bound = 2, max_time = "10s")]
-/// #[ignore = "takes a while"]
-/// fn long_but_bounded() -> Result<(), std::num::ParseIntError> {
+/// fn with_at_most_two_preemptions() -> Result<(), std::num::ParseIntError> {
 ///     "7".parse::<u32>().map(drop)
 /// }
 /// ```

@@ -1,6 +1,6 @@
 //! Reports: every form of output is a sink of the same events and knows nothing about searching.
-pub mod calls;
-mod chrome_trace;
+mod calls;
+pub mod chrome_trace;
 pub mod diagnostic;
 pub mod event;
 pub mod forms;
