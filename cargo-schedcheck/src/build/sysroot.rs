@@ -214,7 +214,7 @@ fn extract(source: &Dir<'_>, place: &dyn Fn(&Utf8Path) -> Utf8PathBuf) -> Result
 }
 
 fn build(toolchain: &Toolchain, work: &Utf8Path, offline: bool, quiet: bool) -> Result<()> {
-    let package = |path: &Utf8Path| if path.starts_with("search") { "search" } else { "engine" };
+    let package = |path: &Utf8Path| if path.starts_with("search") { "search" } else { "schedcheck-engine" };
     extract(&ENGINE, &|path| work.join(package(path)).join("src").join(path))?;
     extract(&SYSROOT, &|path| work.join(path))?;
 

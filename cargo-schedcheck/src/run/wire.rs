@@ -280,7 +280,7 @@ impl Finished {
     /// Drops places in the engine's own sources: they mean nothing to users.
     pub fn forget_engine_places(&mut self) {
         let forget = |place: &mut Option<Location>| {
-            if place.as_ref().is_some_and(|place| place.file.starts_with("engine/src/")) {
+            if place.as_ref().is_some_and(|place| place.file.starts_with("schedcheck-engine/src/")) {
                 *place = None;
             }
         };
@@ -288,7 +288,7 @@ impl Finished {
         self.trace.iter_mut().for_each(|step| forget(&mut step.site));
         self.blocked.iter_mut().for_each(|blocked| forget(&mut blocked.site));
         self.accesses.iter_mut().for_each(|access| forget(&mut access.site));
-        let ours = |suspect: &Suspect| suspect.site.file.starts_with("engine/src/");
+        let ours = |suspect: &Suspect| suspect.site.file.starts_with("schedcheck-engine/src/");
         self.predictions.retain(|prediction| !prediction.places.iter().any(ours));
     }
 

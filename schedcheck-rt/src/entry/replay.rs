@@ -167,7 +167,7 @@ fn plan_placed_anew(
                 ),
             };
             // Places in the engine say nothing to users.
-            let shown = |step: &&StepView| !step.place.0.starts_with("engine/src/");
+            let shown = |step: &&StepView| !step.place.0.starts_with("schedcheck-engine/src/");
             let own = |step: &&StepView| view.threads[step.thread].path == point.thread && shown(step);
             let found = match view.steps.iter().rev().find(own) {
                 Some(last) => {

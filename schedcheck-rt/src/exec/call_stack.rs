@@ -25,9 +25,9 @@ impl Call {
     }
 }
 
-/// Whether a file belongs to the engine, in its sysroot or in a test of its own.
+/// Whether a file belongs to the engine, in its sysroot or in a test of its own. Users have folders named `engine`, too.
 pub(super) fn is_own(file: &str) -> bool {
-    file.contains("engine/src/") || file.contains("schedcheck-rt/src/")
+    file.contains("schedcheck-engine/src/") || file.contains("schedcheck-rt/src/")
 }
 
 /// The calls of user code, innermost first. Calls of std within them are left out.

@@ -41,7 +41,22 @@ fn the_report_shows_the_users_code_only() {
     let report = output.own_stderr();
     assert!(report.contains("let two = b.lock().unwrap();"), "{report}");
     assert!(report.contains("waits here for"), "{report}");
-    assert!(!report.contains("engine/src"), "{report}");
+    assert!(!report.contains("schedcheck-engine/src"), "{report}");
+}
+
+/// Places in the engine's own sources are left out of reports, and only those.
+#[test]
+fn a_folder_of_the_user_may_be_called_engine() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[workspace]\nmembers = [\"engine\"]\nresolver = \"3\"\n");
+    project
+        .write("engine/Cargo.toml", "[package]\nname = \"motor\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+    let test = "#[test]\nfn waits() {\n    std::sync::Barrier::new(2).wait();\n}\n";
+    project.write("engine/src/lib.rs", test);
+    let output = project.schedcheck(&["--all-tests"]).run().expect_code(100);
+    let report = output.own_stderr();
+    assert!(report.contains("--> engine/src/lib.rs:3"), "{report}");
+    assert!(report.contains("BLOCKED barrier barrier#1 lib.rs:3"), "{report}");
 }
 
 /// Its operations are in no source of the user's: only the stack tells where they come from.

@@ -27,7 +27,11 @@ fn the_three_crates_can_be_packed_and_have_what_readers_expect() {
         let mut wanted = vec!["Cargo.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"];
         if name == "schedcheck-rt" {
             // The engine and the facades travel as sources.
-            wanted.extend(["src/search/wakeup.rs", "sysroot/std/src/lib.rs", "sysroot/engine/Cargo.toml.in"]);
+            wanted.extend([
+                "src/search/wakeup.rs",
+                "sysroot/std/src/lib.rs",
+                "sysroot/schedcheck-engine/Cargo.toml.in",
+            ]);
         }
         for wanted in wanted {
             let path = format!("{package}/{wanted}");
