@@ -73,7 +73,7 @@ pub struct ExploreOpts {
     /// How many spurious wake-ups an execution may have [default: 1]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_SPURIOUS")]
     pub spurious: Option<u32>,
-    /// How many time-outs may fire in an execution [default: 1]
+    /// How many time-outs may fire in an execution, and how many loops that count may not wait [default: 1]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_TIMEOUTS")]
     pub timeouts: Option<u32>,
     /// How many spurious failures of weak compare-exchange an execution may have [default: 1]

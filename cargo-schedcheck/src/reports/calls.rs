@@ -1,4 +1,5 @@
 //! Calls of dependencies in a schedule: what a lock from the registry does inside matters only where it is interrupted.
+use super::story::word;
 use crate::run::wire::{Finished, Step, Within};
 
 /// The calls of a schedule, to be asked step by step.
@@ -50,7 +51,9 @@ impl<'a> Calls<'a> {
         let first = &trace[start];
         let is_plain = |step: &Step| {
             let races = self.finished.accesses.iter().any(|access| access.step == Some(step.step));
-            step.takes_default() && step.note.is_none() && !races
+            // How long it went round before it blocked is its own affair.
+            let usual = step.takes_default() || word(&step.op) == "spin";
+            usual && step.note.is_none() && !races
         };
         let same = |step: &&Step| step.thread == first.thread;
         let goes_on = trace[end..].iter().find(same).is_some_and(|step| step.within == first.within);

@@ -278,7 +278,8 @@ fn turns(finished: &Finished) -> Option<Section<'_>> {
 }
 
 fn is_quiet(step: &Step) -> bool {
-    matches!(word(&step.op), "begin" | "leave" | "detach" | "finish" | "end" | "count_up" | "count_down")
+    let op = word(&step.op);
+    matches!(op, "begin" | "leave" | "detach" | "finish" | "end" | "count_up" | "count_down" | "spin")
 }
 
 fn doing(step: &Step) -> String {

@@ -131,7 +131,9 @@ impl<'a> Folding<'a> {
 
     pub fn folds(&self, step: &Step) -> bool {
         let op = word(&step.op);
-        LOCAL.contains(&op) || (COUNTING.contains(&op) && !self.seen.contains(&step.object.as_deref()))
+        LOCAL.contains(&op)
+            || (COUNTING.contains(&op) && !self.seen.contains(&step.object.as_deref()))
+            || (op == "spin" && step.takes_default())
     }
 }
 
@@ -219,6 +221,7 @@ pub fn blocked_in(op: &str) -> &str {
 /// What an alternative means that is not the usual one: the numbers are those of `Alt` in the engine's `search/step.rs`.
 fn unusual(alt: &str) -> Option<&'static str> {
     match alt {
+        "65532" => Some("goes on without waiting"),
         "65533" => Some("wakes for no reason"),
         "65534" => Some("times out"),
         "65535" => Some("fails for no reason"),

@@ -10,11 +10,13 @@ use super::callers::Callers;
 use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
 use super::fairness::PATIENCE;
+use super::foreign::ForeignWrites;
 use super::heap::Heap;
 use super::image::Image;
 use super::intentions::pending_accesses;
 use super::outcome::{Divergence, Outcome, PanicReport, expected_turn};
 use super::outside::Met;
+use super::patience::AtOnce;
 use super::places::PlaceTable;
 use super::places::sites::SiteTable;
 use super::run::TestResult;
@@ -148,8 +150,12 @@ pub(crate) struct World {
     pub(crate) end_of_thread: Option<fn(super::Active)>,
     /// Threads behind a gate.
     pub(crate) gated: usize,
+    /// What threads have written on each other's stacks.
+    pub(super) foreign: ForeignWrites,
+    /// Rounds of a loop that the running thread does in one go.
+    pub(super) at_once: AtOnce,
     /// The thread that last got through its gate because nothing else could happen.
-    last_through_gate: Option<ThreadId>,
+    pub(super) last_through_gate: Option<ThreadId>,
     /// It is to be made again: a stack was compared deeper than it was clean, or accesses were not noted.
     pub(crate) once_more: bool,
     /// A loop was gated although its state does not repeat.
@@ -234,6 +240,8 @@ impl World {
             thread_values: None,
             end_of_thread: None,
             gated: 0,
+            foreign: ForeignWrites::default(),
+            at_once: AtOnce::default(),
             last_through_gate: None,
             once_more: false,
             spin_bound_reached: false,
@@ -278,6 +286,8 @@ impl World {
         self.deltas.extend_from_slice(deltas);
         self.next_delta = 0;
         self.gated = 0;
+        self.foreign.forget();
+        self.at_once = AtOnce::default();
         self.last_through_gate = None;
         self.twins = false;
         self.script.begin();
@@ -407,6 +417,7 @@ impl World {
         if self.places.is_some() {
             self.note_place(op);
         }
+        debug_assert!(!self.is_at_once(), "nobody comes between");
         let me = self.current;
         self.threads[me].op = *op;
         if !self.decide() {
@@ -523,15 +534,6 @@ impl World {
         }
         let slot = self.next_through_gate(|_| true)?;
         Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
-    }
-
-    /// The gated thread, of those that may go, that gets through when nothing else can happen. They wait for each other, and one of them may count
-    /// its rounds: so each in turn, by number, beginning behind the one that got through last. Who ran last must have no part
-    /// in it: that differs between schedules of a class, while forced steps come in one order in all of them.
-    pub(super) fn next_through_gate(&self, may_go: impl Fn(Slot) -> bool) -> Option<Slot> {
-        let number = |slot: &Slot| self.threads[*slot].id;
-        let gated = (0..self.threads.len()).filter(|slot| self.is_gated(*slot) && may_go(*slot));
-        gated.min_by_key(|slot| (Some(number(slot)) <= self.last_through_gate, number(slot)))
     }
 
     /// The timed wait that gives up first when nothing else can happen.

@@ -123,6 +123,7 @@ impl Active {
             }
             if touch == Touch::Write {
                 world.will_write(address, size);
+                world.note_foreign_write(address, size);
             }
             let Some(races) = &mut world.races else { return };
             let race = races.touch(address, size, touch, place);

@@ -33,7 +33,7 @@ impl Active {
         let mut over = timeout == Some(Duration::ZERO);
         loop {
             let (answer, error, seen) =
-                self.memory(Kind::ReadModifyWrite, &CHANGES, Location::caller(), |count, _| {
+                self.memory(Kind::ReadModifyWrite, &CHANGES, Location::caller(), None, |count, _| {
                     let answer = attempt();
                     let more = u32::from(changes && answer.is_some());
                     let before = count.fetch_add(more, SeqCst);

@@ -58,6 +58,12 @@ impl FixedStack {
     }
 }
 
+/// Whether a stack may lie at `address`.
+pub(super) fn is_place_of_one(address: usize) -> bool {
+    const END: usize = 0x4000_0000_0000;
+    (BASE..END).contains(&address)
+}
+
 /// How much room a thread gets that wishes for so many bytes: std's default, unless that is less.
 fn usual(wished: usize) -> usize {
     wished.clamp(BYTES, MOST).next_multiple_of(GUARD)

@@ -11,6 +11,7 @@ pub(super) fn pending_accesses(objects: &Objects, op: &Op, enabled: bool) -> [Ac
         }
         // Passing the right to run on orders steps, but nobody competes for it.
         Kind::Transfer | Kind::Regain | Kind::HandBack | Kind::Resume | Kind::Release => Mode::None,
+        Kind::Spin => return [op.object, op.second].map(|object| Access::new(object, Mode::None)),
         Kind::YieldRead => Mode::Read,
         Kind::YieldWrite => Mode::Write,
         // Being woken is ordered by its enabler alone; giving up is an alternative.

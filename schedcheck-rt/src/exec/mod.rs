@@ -16,7 +16,9 @@ mod events;
 mod execute;
 mod fairness;
 mod fixed_stack;
+mod foreign;
 pub(crate) mod futex;
+mod gate;
 pub(crate) mod heap;
 mod image;
 mod intentions;
@@ -29,6 +31,7 @@ pub(crate) mod own_allocator;
 mod own_stack;
 mod panics;
 mod passing;
+mod patience;
 pub mod places;
 mod remedy;
 mod run;
@@ -55,7 +58,7 @@ use crate::model::{Kind, ObjectKind, Op, Site};
 use crate::races::{Atomic, Order};
 use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
-use spin::Place;
+use spin::{Place, Round};
 use std::any::Any;
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -161,7 +164,9 @@ impl Active {
         if world.spins[world.current].may_repeat(place, world.trail()) {
             // SAFETY: user code called the engine, so we work on that stack.
             let frame = unsafe { own_stack::caller(world.engine_top) };
-            world.consider_loop(place, &frame);
+            if world.consider_loop(place, &frame) == Round::Counted {
+                self.wait_or_go_on(place.site);
+            }
         }
     }
 
@@ -180,6 +185,9 @@ impl Active {
     /// The same of an operation with which the thread does not simply go on.
     #[inline(never)]
     fn perform_in_turn(self, op: &Op) -> u32 {
+        if let Some(answer) = self.world().does_at_once(Place::of(op), None) {
+            return answer;
+        }
         self.await_turn(op);
         let answer = self.world().execute();
         self.end_if_over();
@@ -214,6 +222,7 @@ impl Active {
     /// second access is made, as a read, and the answer is false.
     pub(crate) fn perform_if(&self, op: Op, condition: impl FnOnce() -> bool) -> bool {
         self.aside(|| {
+            self.world().does_at_once(Place::of(&op), None);
             if self.world().announce(&op) != Turn::Mine {
                 self.suspend();
             }
@@ -249,30 +258,47 @@ impl Active {
     }
 
     /// Performs an operation of user code on a memory cell. `real` does it when its turn has come, and says what came of it.
+    /// `expected`: it changes nothing unless it finds that.
     #[inline(always)]
     pub(crate) fn memory<T, R>(
         self,
         kind: Kind,
         cell: &T,
         site: Site,
+        expected: Option<u64>,
         real: impl FnOnce(&T, Alt) -> (R, Done),
     ) -> R {
         self.leave_user(move |active| {
             let memory = (std::ptr::from_ref(cell).addr(), size_of::<T>());
             let passes = active.world().memory_in_passing(kind, memory, site);
-            let alt = if passes { Alt::DEFAULT } else { active.memory_in_turn(kind, memory, site) };
-            let (result, done) = real(cell, alt);
-            active.memory_done(done);
+            let alt = match passes {
+                true => Some(Alt::DEFAULT),
+                false => active.memory_in_turn(kind, memory, site, expected),
+            };
+            let (result, done) = real(cell, alt.unwrap_or(Alt::DEFAULT));
+            if alt.is_some() {
+                active.memory_done(done);
+            }
             result
         })
     }
 
+    /// Which alternative it takes; `None` if it is no step, but part of one.
     #[inline(never)]
-    fn memory_in_turn(self, kind: Kind, memory: (usize, usize), site: Site) -> Alt {
+    fn memory_in_turn(
+        self,
+        kind: Kind,
+        memory: (usize, usize),
+        site: Site,
+        expected: Option<u64>,
+    ) -> Option<Alt> {
         let world = self.world();
         let object = world.known_memory(memory.0).unwrap_or_else(|| world.memory_at(memory));
         let place = Place { kind, object, site };
         self.look_out_for_loop(place);
+        if world.does_at_once(place, expected.map(|value| (memory, value))).is_some() {
+            return None;
+        }
         if world.goes_on() {
             world.execute_in_passing(place);
         } else {
@@ -286,7 +312,7 @@ impl Active {
         }
         let world = self.world();
         world.touched = memory;
-        world.alternative()
+        Some(world.alternative())
     }
 
     /// Notes what it did, which is known where this is called.
@@ -334,8 +360,9 @@ impl Active {
         let world = self.world();
         world.spins[world.running].written.moves_on();
         world.times.moved = true;
+        let reading = world.at_once.reading(READING);
         let thread = &mut world.threads[world.running];
-        thread.time += READING;
+        thread.time = thread.time.saturating_add(reading);
         thread.time
     }
 

@@ -113,6 +113,7 @@ pub(super) fn expected_turn(thread: &str, alt: Alt) -> String {
         Some(BudgetKind::Spurious) => "wakes up for no reason",
         Some(BudgetKind::Timeout) => "gives up waiting",
         Some(BudgetKind::WeakFailure) => "fails to exchange for no reason",
+        Some(BudgetKind::Impatience) => "goes on without waiting",
     };
     format!("thread {thread} {does}")
 }

@@ -29,7 +29,7 @@ impl World {
 
     /// Whether every step is to be looked at: threads wait behind gates or for twins, or somebody watches.
     pub(super) fn is_close(&self) -> bool {
-        self.gated > 0 || self.twins || self.is_watched()
+        self.gated > 0 || self.twins || self.is_at_once() || self.is_watched()
     }
 
     /// Whether the running thread, which can, goes on: by default or because the plan says so. Asked

@@ -12,8 +12,8 @@
 //!
 //! Atomics may lie on that stack, too, and others change them there. They are no part of what the thread is: those of the
 //! round are compared as objects, and the others do not matter to it. If they counted, the gate would close a round later
-//! in those schedules of a class in which the change falls into the round. What others change there without atomics, behind a
-//! lock, still does that: a round more is then explored, which repeats states.
+//! in those schedules of a class in which the change falls into the round. What others change there without atomics is the
+//! concern of [`super::foreign`].
 //!
 //! Only rounds of operations whose effect on their objects is known count: reads, yields, and
 //! operations on atomics, mutexes and reader-writer locks, whose states are compared. Anything else
@@ -24,15 +24,19 @@
 //! thread does that when it can do nothing else (the good samaritan of CHESS). One that gives no
 //! hint is gated after [`ROUNDS_WITHOUT_HINT`]: by then a fair scheduler would have let others run.
 //! These bounds are named in the coverage statement. A gated thread gets its turn again when nothing else can run, so bounded loops
-//! come to their end; one that goes on to the step limit is a livelock.
+//! come to their end; one that goes on to the step limit is a livelock. That a loop with a hint comes to its end earlier is an
+//! alternative ([`super::patience`]).
 //!
 //! Not seen without memory instrumentation: a loop that counts its rounds in plain memory outside
 //! its stack counts as one whose state repeats. So the coverage statement names the bound there for every loop.
 
 use super::addresses::AddressTable;
 use super::controller::{StepNote, World};
+use super::foreign::ForeignWrites;
+use super::gate::{Gate, changes};
 use super::written::Written;
 use crate::model::{Kind, Op, Site};
+use crate::races::VectorClock;
 use crate::search::step::{Access, Alt, Event, Mode, NO_STEP, ObjectId, StepIndex};
 
 /// Rounds of a counting loop that are explored without a change from outside.
@@ -106,14 +110,15 @@ impl Trail<'_> {
     }
 }
 
-/// What a thread can run again only after.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Gate {
-    closed: bool,
-    /// A change to one of these opens it.
-    objects: Vec<ObjectId>,
-    /// The step that opened it.
-    opened: StepIndex,
+/// What a round of a loop was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Round {
+    /// None, or one that may have led somewhere.
+    Useful,
+    /// One that only a change by others can make useful. The thread is gated.
+    InVain,
+    /// One too many, as far as can be told. Whether the thread waits is to be chosen ([`super::patience`]).
+    Counted,
 }
 
 /// What a thread remembers of its own steps.
@@ -131,6 +136,8 @@ pub(crate) struct Spin {
     /// Steps of the execution before that comparison.
     compared_after: usize,
     stack: Vec<u8>,
+    /// What the thread knew of others then.
+    knew: VectorClock,
     registers: [usize; KEPT],
     /// Where its stack differed from that before: a counter differs there in every round.
     differed_at: usize,
@@ -152,6 +159,7 @@ impl Spin {
             compared_at: None,
             compared_after: 0,
             stack: Vec::new(),
+            knew: VectorClock::default(),
             registers: [0; KEPT],
             differed_at: 0,
             written: Written::default(),
@@ -192,11 +200,12 @@ impl Spin {
     }
 
     /// Something changed: what the thread was before says nothing any more.
-    fn forget_state(&mut self) {
+    pub(super) fn forget_state(&mut self) {
         self.rounds = 0;
         self.comparisons = 0;
         self.compared_at = None;
         self.stack.clear();
+        self.knew.clear();
         self.written.end();
     }
 
@@ -225,7 +234,7 @@ impl Spin {
 
     /// Compares the thread with what it was a round ago, and keeps what it is now.
     #[inline]
-    fn is_as_before(&mut self, place: Place, frame: &Frame, base: usize, cells: &Cells<'_>) -> bool {
+    fn is_as_before(&mut self, place: Place, frame: &Frame, base: usize, others: &Others<'_>) -> bool {
         if !self.compared_at.get_or_insert(place).is_alike(&place) {
             return false;
         }
@@ -234,14 +243,24 @@ impl Spin {
         // SAFETY: the thread's own stack, from its stack pointer to its base.
         let now = unsafe { std::slice::from_raw_parts(frame.stack as *const u8, length) };
         let since = self.compared_after;
-        let is_own = |at: usize| !cells.changed(frame.stack + at, since);
+        let knew = std::mem::take(&mut self.knew);
+        let is_own = |at: usize| {
+            let address = frame.stack + at;
+            !others.cells.changed(address, since) && !others.foreign.is_news(address, &knew)
+        };
+        let came_to_know = |knows| others.foreign.came_to_know(frame.stack..base, &knew, knows);
         let same = self.registers == frame.registers
+            && !others.knowledge.is_some_and(came_to_know)
             && self.stack.len() == length
             && !self.has_changed(now, is_own)
             // SAFETY: written in this execution, whose memory stays where it is.
             && unsafe { self.written.is_undone() };
         self.written.begin();
-        self.compared_after = cells.events.len();
+        self.compared_after = others.cells.events.len();
+        self.knew = knew;
+        if let Some(knowledge) = others.knowledge {
+            self.knew.copy(knowledge);
+        }
         if !same {
             self.stack.clear();
             self.stack.extend_from_slice(now);
@@ -274,6 +293,14 @@ fn differences(was: &[u8], is: &[u8]) -> impl Iterator<Item = usize> {
         let bytes = was.iter().zip(is).zip(start..);
         bytes.filter(|((was, is), _)| was != is).map(|(_, at)| at)
     })
+}
+
+/// What a thread's own stack has of others.
+struct Others<'a> {
+    cells: Cells<'a>,
+    foreign: &'a ForeignWrites,
+    /// What the thread knows of them, if that is known.
+    knowledge: Option<&'a VectorClock>,
 }
 
 /// Atomics that lie on a thread's own stack.
@@ -317,6 +344,7 @@ pub(crate) fn is_known(kind: Kind, alt: Alt, accesses: &[Access; 2]) -> bool {
         | Kind::WriteUnlock
         | Kind::Yield
         | Kind::Sleep
+        | Kind::Spin
         | Kind::Fence => true,
         Kind::Spawn | Kind::Begin | Kind::Finish | Kind::End | Kind::Leave | Kind::Detach | Kind::Choose => {
             false
@@ -337,11 +365,6 @@ pub(crate) struct Used {
     last: StepIndex,
 }
 
-/// Whether an access can change what others see.
-pub(crate) fn changes(mode: Mode) -> bool {
-    !matches!(mode, Mode::None | Mode::Read | Mode::Await)
-}
-
 impl World {
     /// The steps so far.
     #[inline]
@@ -356,26 +379,30 @@ impl World {
     /// first, and a change by others since that last access opens the gate, be it before or after
     /// the thread comes here. Accesses to one object have one order in all equivalent schedules.
     #[cold]
-    pub(crate) fn consider_loop(&mut self, place: Place, frame: &Frame) {
+    pub(crate) fn consider_loop(&mut self, place: Place, frame: &Frame) -> Round {
         let mut used = std::mem::take(&mut self.used);
         used.clear();
-        self.consider_round(place, frame, &mut used);
+        let round = self.consider_round(place, frame, &mut used);
         self.used = used;
+        if round == Round::InVain {
+            self.close_gate();
+        }
+        round
     }
 
     /// The same; `used` is empty at first.
     #[inline(always)]
-    fn consider_round(&mut self, place: Place, frame: &Frame, used: &mut Vec<Used>) {
+    fn consider_round(&mut self, place: Place, frame: &Frame, used: &mut Vec<Used>) -> Round {
         let spin = &self.spins[self.running];
         let trail = self.trail();
-        let Some(round) = spin.round(place, trail) else { return };
+        let Some(round) = spin.round(place, trail) else { return Round::Useful };
         let mut yields = false;
         let mut same_loop = false;
         for step in round {
             let StepNote { kind, object, site, after: left, .. } = trail.notes[step as usize];
             same_loop |= spin.compared_at.is_some_and(|at| at.is_alike(&Place { kind, object, site }));
             yields |= matches!(kind, Kind::Yield | Kind::Sleep);
-            if object == ObjectId::NONE {
+            if object == ObjectId::NONE || kind == Kind::Spin {
                 continue;
             }
             match used.iter_mut().find(|used| used.object == object) {
@@ -388,11 +415,11 @@ impl World {
         }
         if used.is_empty() {
             // It waits for nobody: spin hints in a counting loop, or a loop that never ends.
-            return;
+            return Round::Useful;
         }
         if used.iter().any(|used| used.left != used.found) {
             self.spins[self.running].forget_state();
-            return;
+            return Round::Useful;
         }
         let thread = &self.threads[self.running];
         let (number, base) = (usize::from(thread.id.0), thread.stack_base);
@@ -405,76 +432,24 @@ impl World {
         self.once_more |= self.stacks.compares(number, frame.stack, base);
         let cells =
             Cells { addresses: &self.addresses, events: &self.trace.events, generation: self.generation };
-        let exact = spin.is_as_before(place, frame, base, &cells);
+        let knowledge = self.races.as_ref().map(|races| races.knowledge());
+        let others = Others { cells, foreign: &self.foreign, knowledge };
+        let exact = spin.is_as_before(place, frame, base, &others);
         let enough = if yields { ROUNDS } else { ROUNDS_WITHOUT_HINT };
-        if exact || spin.rounds > enough && spin.comparisons >= COMPARISONS {
-            // What it writes is seen only where races are looked for.
-            self.spin_bound_reached |= !exact || self.races.is_none();
-            let objects = used.iter().map(|used| used.object).collect();
-            let changes = used.iter().filter_map(|used| self.first_change(used.object, used.last));
-            let opened = changes.min().unwrap_or(NO_STEP);
-            self.spins[self.running].gate = Gate { closed: true, objects, opened };
-            self.gated += 1;
-            self.find_next_special();
+        if !exact && (spin.rounds <= enough || spin.comparisons < COMPARISONS) {
+            return Round::Useful;
         }
-    }
-
-    /// The first step after `last` with which somebody changed `object`.
-    fn first_change(&self, object: ObjectId, last: StepIndex) -> Option<StepIndex> {
-        let mut later = self.trace.events[last as usize + 1..].iter().zip(last + 1..);
-        let changed = later.find(|(event, _)| {
-            event.accesses.iter().any(|access| access.object == object && changes(access.mode))
-        });
-        changed.map(|(_, step)| step)
-    }
-
-    /// Gates open when a step changes what their threads wait for.
-    #[inline]
-    pub(super) fn announce_change(&mut self, step: StepIndex) {
-        if self.gated == 0 {
-            return;
+        // What it writes is seen only where races are looked for.
+        self.spin_bound_reached |= !exact || self.races.is_none();
+        spin.gate.objects.clear();
+        spin.gate.objects.extend(used.iter().map(|used| (used.object, used.last)));
+        let is_one_step = (1..=2).contains(&used.len());
+        if exact || !yields || !is_one_step || self.script.active {
+            return Round::InVain;
         }
-        for access in self.trace.events[step as usize].accesses {
-            if changes(access.mode) {
-                self.open_gates(access.object, step);
-            }
-        }
-    }
-
-    /// Tells gated threads that `object` was changed by `step`.
-    #[inline]
-    fn open_gates(&mut self, object: ObjectId, step: StepIndex) {
-        if self.gated == 0 || object == ObjectId::NONE {
-            return;
-        }
-        for spin in &mut self.spins {
-            let gate = &mut spin.gate;
-            if gate.closed && gate.opened == NO_STEP && gate.objects.contains(&object) {
-                gate.opened = step;
-            }
-        }
-    }
-
-    /// Whether the thread in `slot` waits behind a gate that nobody has opened.
-    #[inline]
-    pub(crate) fn is_gated(&self, slot: usize) -> bool {
-        let gate = &self.spins[slot].gate;
-        gate.closed && gate.opened == NO_STEP
-    }
-
-    /// The thread whose turn it is goes through its gate, if it has one; the step that opened it.
-    #[inline]
-    pub(crate) fn pass_gate(&mut self) -> StepIndex {
-        let spin = &mut self.spins[self.current];
-        if !spin.gate.closed {
-            return NO_STEP;
-        }
-        spin.gate.closed = false;
-        spin.forget_state();
-        let opened = spin.gate.opened;
-        self.gated -= 1;
-        self.find_next_special();
-        opened
+        // What follows is another operation.
+        spin.comes_round = false;
+        Round::Counted
     }
 }
 

@@ -23,7 +23,7 @@ fn unknown_site() -> Site {
 #[inline(always)]
 fn step<T, R>(kind: Kind, cell: &T, real: impl FnOnce(&T) -> (R, Done)) -> R {
     let Some(active) = active().filter(Active::in_user) else { return real(cell).0 };
-    active.memory(kind, cell, unknown_site(), move |cell, _| real(cell))
+    active.memory(kind, cell, unknown_site(), None, move |cell, _| real(cell))
 }
 
 /// It found `before`; it left `after`, or only looked.

@@ -5,6 +5,7 @@ use super::{
     Access, Applied, BudgetKind, BudgetKinds, Kind, Mode, Moment, ObjectId, Objects, Op, Ready, State,
     ThreadId, WOULD_BLOCK, misuse, poison_accesses,
 };
+use crate::search::step::Alt;
 
 impl Objects {
     /// Keeps account of read guards.
@@ -72,6 +73,9 @@ impl Objects {
             (_, Some(State::Baton(baton))) => baton.ready(thread, op),
             (Kind::CompareExchangeWeak, _) => {
                 Ready { enabled: true, costly: BudgetKinds::NONE.with(BudgetKind::WeakFailure) }
+            }
+            (Kind::Spin, _) => {
+                Ready { enabled: true, costly: BudgetKinds::NONE.with(BudgetKind::Impatience) }
             }
             _ => Ready::ALWAYS,
         }
@@ -175,6 +179,13 @@ impl Objects {
                 self.baton(op.object).apply(moment, op)
             }
             Kind::Yield | Kind::Sleep | Kind::Fence | Kind::Spawn | Kind::Label => Applied::LOCAL,
+            Kind::Spin => {
+                // Who waits is ordered by what opens its gate alone.
+                let mode = if moment.alt == Alt::IMPATIENT { Mode::Read } else { Mode::None };
+                let accesses = [op.object, op.second].map(|object| Access::new(object, mode));
+                let costly_alts = BudgetKinds::NONE.with(BudgetKind::Impatience);
+                Applied { accesses, costly_alts, ..Applied::access(op.object, mode) }
+            }
             Kind::YieldRead => Applied::access(op.object, Mode::Read),
             Kind::YieldWrite => Applied::access(op.object, Mode::Write),
             Kind::Inspect | Kind::Adjust => Applied { accesses: poison_accesses(op), ..Applied::LOCAL },
@@ -216,7 +227,6 @@ impl Objects {
 mod tests {
     use super::super::ObjectKind;
     use super::*;
-    use crate::search::step::Alt;
     use std::panic::Location;
 
     #[test]

@@ -32,6 +32,8 @@ pub enum Kind {
     Yield,
     /// Waits for time to pass.
     Sleep,
+    /// Goes round once more in a loop that counts its rounds and waits for others.
+    Spin,
     /// Waits for a token.
     Park,
     /// Gives a token.
@@ -156,6 +158,7 @@ impl Kind {
             Kind::Spawn => "spawn",
             Kind::Yield => "yield",
             Kind::Sleep => "sleep",
+            Kind::Spin => "spin",
             Kind::Park => "park",
             Kind::Unpark => "unpark",
             Kind::Load => "load",

@@ -4,6 +4,7 @@
 
 use super::areas::{Areas, GRAIN, HeapLayout};
 use super::cell::{Entry, Overflow, Touch};
+use super::clock::VectorClock;
 use super::threads::Clocks;
 use super::{Order, edges};
 use crate::model::{Applied, Moment, Op};
@@ -129,6 +130,18 @@ impl Detector {
     #[inline]
     pub(crate) fn is_own_stack(&self, address: usize) -> bool {
         self.areas.is_own_stack(address)
+    }
+
+    /// The running thread and its time.
+    #[inline]
+    pub(crate) fn now(&self) -> (usize, u32) {
+        (self.thread, self.time)
+    }
+
+    /// What the running thread knows.
+    #[inline]
+    pub(crate) fn knowledge(&self) -> &VectorClock {
+        self.clocks.clock(self.thread)
     }
 
     /// Whether the memory at `address` belongs to the execution.

@@ -43,6 +43,7 @@ mod threads;
 
 pub(crate) use areas::HeapLayout;
 pub(crate) use cell::Touch;
+pub(crate) use clock::VectorClock;
 pub(crate) use detector::{Atomic, Detector, Race, Side};
 
 use std::sync::atomic::Ordering;

@@ -180,7 +180,6 @@ impl Enumerate {
     fn others(&mut self, options: &mut Options, trace: &Trace, step: StepIndex) {
         let done = trace.events.get(step as usize);
         let spent = spent(&trace.events[..step as usize]);
-        let limits = [options.budget.spurious, options.budget.timeouts, options.budget.weak_failures];
         let running = step.checked_sub(1).map(|before| trace.events[before as usize].thread);
         let all = self.pending_at(trace, step);
         let held = all.iter().find(|p| Some(p.thread) == running && p.enabled && !p.yields && p.held);
@@ -197,8 +196,8 @@ impl Enumerate {
             }
             for alt in pending.costly_alts.alternatives() {
                 let choice = Choice { thread, alt };
-                let kind = alt.budget().map_or(0, |kind| kind as usize);
-                if spent[kind] < limits[kind] && done.is_none_or(|event| event.choice() != choice) {
+                let affordable = alt.budget().is_none_or(|kind| options.budget.allows(kind, spent));
+                if affordable && done.is_none_or(|event| event.choice() != choice) {
                     self.add(options, trace, step, choice);
                 }
             }
@@ -266,8 +265,8 @@ fn alternatives(event: &Event) -> u16 {
 }
 
 /// Costly alternatives taken, by kind.
-fn spent(events: &[Event]) -> [u16; 3] {
-    let mut spent = [0; 3];
+fn spent(events: &[Event]) -> [u16; BudgetKinds::COUNT] {
+    let mut spent = [0; BudgetKinds::COUNT];
     for event in events.iter().filter(|event| !event.forced) {
         if let Some(kind) = event.alt.budget() {
             spent[kind as usize] += 1;

@@ -158,7 +158,7 @@ fn parts_of_an_unbounded_search_execute_every_class_once() {
 #[test]
 fn parts_of_a_bounded_search_execute_every_class_within_the_bound() {
     for bound in [0, 2] {
-        let (total, _) = check(0..15, &FAMILIES, "pb", Some(bound));
+        let (total, _) = check(0..20, &FAMILIES, "pb", Some(bound));
         assert!(total > 500, "{total} executions with at most {bound} preemptions");
     }
 }

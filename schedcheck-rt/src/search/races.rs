@@ -600,10 +600,10 @@ fn excludes_sharers(accesses: &[Access; 2], first: &Event) -> bool {
     })
 }
 
-/// The accesses of a costly alternative: a weak failure observes, giving up a wait changes the
-/// queue.
+/// The accesses of a costly alternative: a weak failure observes, so does a loop that does not wait, giving up a wait
+/// changes the queue.
 fn costly_accesses(alt: Alt, accesses: &[Access; 2]) -> [Access; 2] {
-    let mode = if alt == Alt::WEAK_FAILURE { Mode::Read } else { Mode::Write };
+    let mode = if matches!(alt, Alt::WEAK_FAILURE | Alt::IMPATIENT) { Mode::Read } else { Mode::Write };
     accesses.map(|access| match access.object {
         ObjectId::NONE => Access::NONE,
         object => Access::new(object, mode),

@@ -165,17 +165,18 @@ impl Inserter {
         let limit = source.limit(kind);
         let events = &source.trace.events;
         let costs = |step: StepIndex| draws_on(kind, &events[step as usize]);
+        let is_excluded = |step: &StepIndex| is_excluded_by(kind, &events[*step as usize]);
         self.find_needed(source, reversal);
         let needed = &self.needed;
         let is_needed =
             |step: StepIndex| needed[events[step as usize].thread.0 as usize] >= source.history.index(step);
         let prefix = spent(source, kind, reversal.at);
-        let inner = self.rest.iter().filter(|&&step| step != REVERSED && costs(step));
+        let inner = self.rest.iter().filter(|&&step| step != REVERSED && (costs(step) || is_excluded(&step)));
         let (kept, surplus): (Vec<_>, Vec<_>) = inner.copied().partition(|&step| is_needed(step));
-        if prefix + kept.len() + 1 > limit {
+        if prefix + kept.len() + 1 > limit || kept.iter().any(is_excluded) {
             return false;
         }
-        if prefix + kept.len() + surplus.len() + 1 > limit {
+        if prefix + kept.len() + surplus.len() + 1 > limit || surplus.iter().any(is_excluded) {
             self.rest.retain(|&step| {
                 step == REVERSED
                     || !surplus
@@ -210,23 +211,28 @@ pub(super) fn precedes(source: Source<'_>, step: StepIndex, reversal: &Reversal)
 
 impl Source<'_> {
     fn limit(&self, kind: BudgetKind) -> usize {
-        usize::from(match kind {
-            BudgetKind::Spurious => self.budget.spurious,
-            BudgetKind::Timeout => self.budget.timeouts,
-            BudgetKind::WeakFailure => self.budget.weak_failures,
-        })
+        usize::from(self.budget.limit(kind))
     }
 
     /// Whether the budget is not used up where a reversal begins, whatever w is.
     #[inline]
     pub(super) fn affords(&self, reversal: &Reversal) -> bool {
         let kind = reversal.choice.alt.budget();
-        kind.is_none_or(|kind| spent(*self, kind, reversal.at) < self.limit(kind))
+        kind.is_none_or(|kind| {
+            let mut ahead = self.history.costly().iter().take_while(|&&step| step < reversal.at);
+            let is_excluded = |&step: &StepIndex| is_excluded_by(kind, &self.trace.events[step as usize]);
+            spent(*self, kind, reversal.at) < self.limit(kind) && !ahead.any(is_excluded)
+        })
     }
 }
 
 fn draws_on(kind: BudgetKind, event: &Event) -> bool {
     event.alt.budget() == Some(kind) && !event.forced
+}
+
+/// Whether no execution with this step has an alternative of that kind.
+fn is_excluded_by(kind: BudgetKind, event: &Event) -> bool {
+    !event.forced && event.alt.budget().is_some_and(|other| kind.excludes(other))
 }
 
 /// What the steps ahead of `until` cost.

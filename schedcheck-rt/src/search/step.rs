@@ -40,6 +40,8 @@ pub struct Alt(pub u16);
 impl Alt {
     /// What happens unless something else is asked for.
     pub const DEFAULT: Alt = Alt(0);
+    /// A thread that goes round and waits for others leaves them no more time.
+    pub const IMPATIENT: Alt = Alt(0xFFFC);
     /// A condvar or park wait returns without having been woken.
     pub const SPURIOUS: Alt = Alt(0xFFFD);
     /// A timed wait gives up.
@@ -53,6 +55,7 @@ impl Alt {
             Alt::SPURIOUS => Some(BudgetKind::Spurious),
             Alt::TIMEOUT => Some(BudgetKind::Timeout),
             Alt::WEAK_FAILURE => Some(BudgetKind::WeakFailure),
+            Alt::IMPATIENT => Some(BudgetKind::Impatience),
             _ => None,
         }
     }
@@ -67,6 +70,21 @@ pub enum BudgetKind {
     Timeout,
     /// Failures of `compare_exchange_weak` without a cause.
     WeakFailure,
+    /// Loops that count their rounds and go on although those they wait for could still run.
+    Impatience,
+}
+
+impl BudgetKind {
+    /// All of them, each at its own number.
+    pub(crate) const ALL: [BudgetKind; BudgetKinds::COUNT] =
+        [BudgetKind::Spurious, BudgetKind::Timeout, BudgetKind::WeakFailure, BudgetKind::Impatience];
+
+    /// Whether no execution has both: who does not wait needs no other bad luck. Together they would cost ten times as much
+    /// (parking_lot's locks), for schedules that need two unlikely things.
+    pub(crate) const fn excludes(self, other: BudgetKind) -> bool {
+        use BudgetKind::{Impatience, Spurious, WeakFailure};
+        matches!((self, other), (Impatience, Spurious | WeakFailure) | (Spurious | WeakFailure, Impatience))
+    }
 }
 
 /// A set of [`BudgetKind`]s: the costly alternatives an operation has.
@@ -76,6 +94,8 @@ pub struct BudgetKinds(pub u8);
 impl BudgetKinds {
     /// No costly alternative.
     pub const NONE: BudgetKinds = BudgetKinds(0);
+    /// How many kinds there are.
+    pub(crate) const COUNT: usize = BudgetKind::Impatience as usize + 1;
 
     /// The set with `kind` added.
     #[must_use]
@@ -90,7 +110,7 @@ impl BudgetKinds {
 
     /// The alternatives of this set.
     pub fn alternatives(self) -> impl Iterator<Item = Alt> {
-        [Alt::SPURIOUS, Alt::TIMEOUT, Alt::WEAK_FAILURE]
+        [Alt::SPURIOUS, Alt::TIMEOUT, Alt::WEAK_FAILURE, Alt::IMPATIENT]
             .into_iter()
             .filter(move |alt| alt.budget().is_some_and(|kind| self.contains(kind)))
     }
@@ -101,7 +121,7 @@ impl BudgetKinds {
 pub struct Budget {
     /// Spurious wake-ups.
     pub spurious: u16,
-    /// Time-outs that fire although another thread could run.
+    /// Time-outs that fire although another thread could run; and as many loops that count their rounds and do not wait.
     pub timeouts: u16,
     /// Spurious failures of `compare_exchange_weak`.
     pub weak_failures: u16,
@@ -110,6 +130,23 @@ pub struct Budget {
 impl Budget {
     /// No costly alternative at all, except forced time-outs.
     pub const NONE: Budget = Budget { spurious: 0, timeouts: 0, weak_failures: 0 };
+
+    /// How many of that kind.
+    pub const fn limit(&self, kind: BudgetKind) -> u16 {
+        match kind {
+            BudgetKind::Spurious => self.spurious,
+            BudgetKind::Timeout | BudgetKind::Impatience => self.timeouts,
+            BudgetKind::WeakFailure => self.weak_failures,
+        }
+    }
+
+    /// Whether one more of that kind is possible where so many of each have been taken. What is possible with some
+    /// alternatives is possible with fewer of them.
+    pub(crate) fn allows(&self, kind: BudgetKind, taken: [u16; BudgetKinds::COUNT]) -> bool {
+        let excluded =
+            BudgetKind::ALL.into_iter().any(|other| kind.excludes(other) && taken[other as usize] > 0);
+        taken[kind as usize] < self.limit(kind) && !excluded
+    }
 }
 
 impl Default for Budget {

@@ -270,7 +270,7 @@ fn small_tests_are_executed_without_random_runs() {
 fn the_minimal_schedule_has_the_fewest_preemptions_of_its_class() {
     let mut minimised = 0;
     for family in FAMILIES {
-        for seed in 0..40 {
+        for seed in 0..50 {
             let program = program(seed, family);
             let Some(truth) = truth(&program, Budget::NONE, 1000) else {
                 continue;

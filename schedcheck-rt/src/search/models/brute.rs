@@ -26,7 +26,6 @@ fn choices(state: &State<'_>, budget: Budget) -> Vec<(Choice, bool)> {
     let pending = state.pending();
     let quiescent = !pending.iter().any(|p| p.enabled);
     let forced = State::forced_timeout(&pending).filter(|_| quiescent);
-    let limits = [budget.spurious, budget.timeouts, budget.weak_failures];
     let mut all = Vec::new();
     let held = state.held();
     for p in pending.iter().filter(|p| held.is_none_or(|held| held == p.thread)) {
@@ -36,10 +35,10 @@ fn choices(state: &State<'_>, budget: Budget) -> Vec<(Choice, bool)> {
         }
         for alt in p.costly_alts.alternatives() {
             let choice = Choice { thread: p.thread, alt };
-            let kind = alt.budget().expect("costly") as usize;
+            let kind = alt.budget().expect("costly");
             if forced == Some(p.thread) && alt == Alt::TIMEOUT {
                 all.push((choice, true));
-            } else if state.used[kind] < limits[kind] {
+            } else if budget.allows(kind, state.used) {
                 all.push((choice, false));
             }
         }

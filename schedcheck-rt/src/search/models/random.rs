@@ -21,7 +21,7 @@ pub(crate) enum Family {
     Spawns,
     /// Loops that wait, whose idle rounds the model refuses to execute.
     Spins,
-    /// Threads that ask for others to go first.
+    /// Threads that ask for others to go first, or are tired of waiting for them.
     Yields,
 }
 
@@ -98,6 +98,12 @@ fn body(rng: &mut Rng, family: Family, count: usize, variables: u32) -> Vec<(Gua
             Family::Locks if special => locks(rng, variables, &mut ops),
             Family::RwLocks if special => rwlocks(rng, variables, &mut ops),
             Family::Condvars if special => condvars(rng, &mut ops),
+            Family::Yields if special && rng.below(3) == 0 => {
+                let [tired, then] = [(); 2].map(|()| memory(rng, variables));
+                let looked_at = rng.below(variables as usize) as u32;
+                ops.extend([plain(Op::Spin(looked_at)), ((tired, Some(0)), 1)]);
+                ops.push(plain(if rng.below(2) == 0 { Op::WeakCas(looked_at, 0, 1) } else { then }));
+            }
             Family::Yields if special => ops.extend([plain(Op::Yield), plain(memory(rng, variables))]),
             Family::Channels if special => ops.push(plain(match rng.below(6) {
                 0 | 1 => Op::Send(CHANNEL, 1 + rng.below(2) as u64),

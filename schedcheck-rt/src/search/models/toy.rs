@@ -50,6 +50,8 @@ pub(crate) enum Op {
     LookAside(u32),
     /// Asks for others to go first.
     Yield,
+    /// Waits for a variable, or does not: it looks once more, and the result is one more than what it sees.
+    Spin(u32),
 }
 
 pub(crate) type Script = Rc<dyn Fn(&[u64]) -> Option<Op>>;
@@ -122,7 +124,7 @@ pub(crate) struct State<'p> {
     objects: Vec<Object>,
     threads: Vec<Thread>,
     last: Option<ThreadId>,
-    pub(crate) used: [u16; 3],
+    pub(crate) used: [u16; BudgetKinds::COUNT],
     pub(crate) preemptions: u32,
     pub(crate) steps: StepIndex,
 }
@@ -142,7 +144,7 @@ impl<'p> State<'p> {
             objects: program.objects.iter().map(|&value| Object { value, ..Object::default() }).collect(),
             threads: (0..program.threads.len()).map(thread).collect(),
             last: None,
-            used: [0; 3],
+            used: [0; BudgetKinds::COUNT],
             preemptions: 0,
             steps: 0,
         }
@@ -179,6 +181,7 @@ impl<'p> State<'p> {
             Op::WeakCas(x, expected, _) if self.objects[x as usize].value == expected => {
                 BudgetKinds::NONE.with(BudgetKind::WeakFailure)
             }
+            Op::Spin(_) => BudgetKinds::NONE.with(BudgetKind::Impatience),
             _ => BudgetKinds::NONE,
         }
     }
@@ -265,6 +268,7 @@ impl<'p> State<'p> {
                     _ => (c, ReadsWhen::StateIs(0), Mode::TryAcquire, items),
                 }
             }
+            Op::Spin(x) => (x, ReadsWhen::Never, Mode::None, value(x)),
             Op::Choose(_) | Op::Spawn(_) | Op::Start | Op::Finish | Op::Join(_) | Op::Yield => {
                 return (Access::NONE, ReadsWhen::Never, Mode::None, 0);
             }
@@ -413,6 +417,11 @@ impl<'p> State<'p> {
                 }
             }
             Op::Choose(_) => u64::from(event.alt.0),
+            Op::Spin(_) if event.alt == Alt::IMPATIENT => {
+                event.accesses[0].mode = Mode::Read;
+                on.value + 1
+            }
+            Op::Spin(_) => 0,
             Op::Spawn(child) => {
                 self.threads[child as usize].spawned = Some(step);
                 0

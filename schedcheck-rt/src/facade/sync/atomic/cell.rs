@@ -17,7 +17,21 @@ pub(super) fn step<T, R>(
 ) -> R {
     // The engine comes here too, if the program has an allocator of its own that counts what it gives.
     let Some(active) = active().filter(Active::in_user) else { return real(cell, false).0 };
-    active.memory(kind, cell, site, move |cell, alt| real(cell, alt == Alt::WEAK_FAILURE))
+    active.memory(kind, cell, site, None, move |cell, alt| real(cell, alt == Alt::WEAK_FAILURE))
+}
+
+/// The same of one that changes nothing unless it finds what it expects.
+#[inline(always)]
+pub(super) fn step_if<T, R>(
+    kind: Kind,
+    cell: &T,
+    site: &'static Location<'static>,
+    expected: impl Bits,
+    real: impl FnOnce(&T, bool) -> (R, Done),
+) -> R {
+    let Some(active) = active().filter(Active::in_user) else { return real(cell, false).0 };
+    let expected = Some(expected.bits());
+    active.memory(kind, cell, site, expected, move |cell, alt| real(cell, alt == Alt::WEAK_FAILURE))
 }
 
 /// An operation found `before` and left `after`; `None`: it only looked.
@@ -162,7 +176,7 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                cell::step(Kind::CompareExchange, self, Location::caller(), move |cell, _| {
+                cell::step_if(Kind::CompareExchange, self, Location::caller(), current, move |cell, _| {
                     let result = cell.0.compare_exchange(current, new, success, failure);
                     (result, cell::compared(current, new, (success, failure), result))
                 })
@@ -178,14 +192,20 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                cell::step(Kind::CompareExchangeWeak, self, Location::caller(), move |cell, fails| {
-                    if fails {
-                        let found = cell.0.load(Ordering::Relaxed);
-                        return (Err(found), cell::found(found, None::<$value>, failure));
-                    }
-                    let result = cell.0.compare_exchange(current, new, success, failure);
-                    (result, cell::compared(current, new, (success, failure), result))
-                })
+                cell::step_if(
+                    Kind::CompareExchangeWeak,
+                    self,
+                    Location::caller(),
+                    current,
+                    move |cell, fails| {
+                        if fails {
+                            let found = cell.0.load(Ordering::Relaxed);
+                            return (Err(found), cell::found(found, None::<$value>, failure));
+                        }
+                        let result = cell.0.compare_exchange(current, new, success, failure);
+                        (result, cell::compared(current, new, (success, failure), result))
+                    },
+                )
             }
 
             /// The same as std's `fetch_update`.

@@ -1,0 +1,125 @@
+//! Loops that count their rounds: they wait for others, or come to their end while others could still run.
+//!
+//! parking_lot's locks go round ten times and park then; crossbeam's back off as often. After a few rounds without a change
+//! such a loop waits behind a gate ([`super::spin`]), so what follows its last round would be seen only where nothing else can
+//! run. But a count of rounds is a time-out, and to be impatient is an alternative of a step of its own ([`Kind::Spin`]): it
+//! draws on a budget as large as that of time-outs.
+//!
+//! The rounds that are left are then done in one go: nobody comes between, loads of what the loop looks at are part of that
+//! step, and hints are nothing. That is one of the possible schedules, and the one that shows what follows; those in
+//! which others come between the rounds are left out, which the coverage statement says.
+//!
+//! The step names what the loop looks at as read, so every change is ordered before or after it, and the loads find the same
+//! in all equivalent schedules. So it is with locks and exchanges that are tried and fail. It has place for two objects: loops
+//! that look at more always wait, and so do those that do more. Where something has changed since the last round there is
+//! nothing to be done in one go.
+
+use super::Active;
+use super::controller::World;
+use super::spin::Place;
+use crate::model::{Kind, Op, Site, WOULD_BLOCK};
+use crate::search::step::{Alt, ObjectId};
+
+/// Loads and hints that are done in one go. Who is not through with its loop then waits.
+const AT_ONCE: u32 = 1_000;
+
+/// Whether a cell, with its size, has another value than this.
+///
+/// # Safety
+/// There must be an atomic of that size.
+unsafe fn differs((address, size): (usize, usize), expected: u64) -> bool {
+    let value = address as *const u8;
+    let mut bytes = [0; 8];
+    // SAFETY: the caller's promise; threads run one at a time.
+    unsafe { value.copy_to_nonoverlapping(bytes.as_mut_ptr(), size.min(8)) };
+    bytes[..size.min(8)] != expected.to_ne_bytes()[..size.min(8)]
+}
+
+/// What a thread does in one go, which runs now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AtOnce {
+    left: u32,
+    /// How often it has read the clock meanwhile.
+    readings: u32,
+}
+
+impl AtOnce {
+    /// A reading of the clock, which takes so long by itself: twice as long every time, so that every deadline comes.
+    pub(super) fn reading(&mut self, takes: u64) -> u64 {
+        if self.left == 0 {
+            return takes;
+        }
+        self.readings = (self.readings + 1).min(40);
+        takes << self.readings
+    }
+}
+
+impl Active {
+    /// A thread that has gone round for some time waits for a change, or does not.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wait_or_go_on(self, site: Site) {
+        let [object, second] = self.world().looked_at();
+        self.perform_in_turn(&Op { second, ..Op::new(Kind::Spin, object, site) });
+        self.world().end_counted_round();
+    }
+}
+
+impl World {
+    /// Whether the running thread does the rest of its rounds in one go.
+    #[inline]
+    pub(super) fn is_at_once(&self) -> bool {
+        self.at_once.left > 0
+    }
+
+    /// The answer to an operation that is done already, as part of that. With others it comes to an end.
+    /// `exchange`: the cell and what it is to have.
+    #[inline]
+    pub(super) fn does_at_once(
+        &mut self,
+        place: Place,
+        exchange: Option<((usize, usize), u64)>,
+    ) -> Option<u32> {
+        if self.is_at_once() { self.goes_on_at_once(place, exchange) } else { None }
+    }
+
+    #[cold]
+    fn goes_on_at_once(
+        &mut self,
+        Place { kind, object, .. }: Place,
+        exchange: Option<((usize, usize), u64)>,
+    ) -> Option<u32> {
+        let answer = match kind {
+            Kind::Yield => Some(0),
+            _ if !self.looked_at().contains(&object) => None,
+            Kind::Load => Some(0),
+            Kind::TryLock => (self.objects.summary(object) != 0).then_some(WOULD_BLOCK),
+            // SAFETY: the cell of the operation that is about to be done.
+            _ => exchange.filter(|&(cell, expected)| unsafe { differs(cell, expected) }).map(|_| 0),
+        };
+        self.at_once.left = if answer.is_some() { self.at_once.left - 1 } else { 0 };
+        if answer.is_some() && self.at_once.left == 0 {
+            self.close_gate();
+            return None;
+        }
+        self.find_next_special();
+        answer
+    }
+
+    /// What the running thread's loop looks at, if those are at most two.
+    fn looked_at(&self) -> [ObjectId; 2] {
+        let mut objects = self.spins[self.running].gate.objects();
+        [(); 2].map(|()| objects.next().unwrap_or(ObjectId::NONE))
+    }
+
+    /// The running thread, which has counted its rounds, waits, or does not.
+    fn end_counted_round(&mut self) {
+        self.spins[self.running].comes_round = true;
+        if self.alt != Alt::IMPATIENT {
+            self.close_gate();
+        } else if self.first_change_in_loop().is_none() {
+            self.at_once = AtOnce { left: AT_ONCE, readings: 0 };
+            self.find_next_special();
+        }
+    }
+}
