@@ -394,6 +394,9 @@ impl<'a> Run<'a> {
         let expected = "the step that followed the same decisions in an earlier schedule".to_owned();
         let found = self.execution.describe_step(trace, step);
         self.tell_owner_of_difference(step, &expected, &found);
+        // Nothing was kept of it, and what both did is what the reader is to see.
+        self.execution.run_with_view(&Plan::repeating(trace), &mut Trace::default());
+        self.execution.cut_view(step as usize);
         self.diverged(step, expected, found)
     }
 

@@ -16,6 +16,11 @@ use super::fixed_stack;
 use crate::races::VectorClock;
 use std::ops::Range;
 
+/// Writes that are kept.
+const MOST: usize = 10_000;
+/// Those of them that are looked at in order to make one of two.
+const LATELY: usize = 4;
+
 /// Writes of one thread, one behind the other, at one moment of its clock.
 #[derive(Clone, Debug)]
 struct Write {
@@ -32,32 +37,44 @@ impl Write {
 
 /// All writes of an execution on stacks of others.
 #[derive(Debug, Default)]
-pub(crate) struct ForeignWrites(Vec<Write>);
+pub(crate) struct ForeignWrites {
+    writes: Vec<Write>,
+    /// There were more than are kept: then every loop counts as one whose state differs.
+    too_many: bool,
+}
 
 impl ForeignWrites {
     pub(super) fn forget(&mut self) {
-        self.0.clear();
+        self.writes.clear();
+        self.too_many = false;
     }
 
     /// `writer` writes at a moment of its clock.
     fn note(&mut self, bytes: Range<usize>, (writer, time): (usize, u32)) {
-        let goes_on =
-            |last: &&mut Write| (last.writer, last.time, last.bytes.end) == (writer, time, bytes.start);
-        match self.0.last_mut().filter(goes_on) {
-            Some(last) => last.bytes.end = bytes.end,
-            None => self.0.push(Write { bytes, writer, time }),
+        let lately = self.writes.iter_mut().rev().take(LATELY);
+        for last in lately.take_while(|last| (last.writer, last.time) == (writer, time)) {
+            if last.bytes.start <= bytes.start && bytes.start <= last.bytes.end {
+                last.bytes.end = last.bytes.end.max(bytes.end);
+                return;
+            }
+        }
+        if self.writes.len() < MOST {
+            self.writes.push(Write { bytes, writer, time });
+        } else {
+            self.too_many = true;
         }
     }
 
     /// Whether the byte at `address` was written by somebody else, of which who knew so much did not know.
     pub(super) fn is_news(&self, address: usize, knew: &VectorClock) -> bool {
-        self.0.iter().any(|write| write.bytes.contains(&address) && !write.is_known_to(knew))
+        self.writes.iter().any(|write| write.bytes.contains(&address) && !write.is_known_to(knew))
     }
 
     /// Whether there is something on this stack of which its thread knows now and did not before.
     pub(super) fn came_to_know(&self, stack: Range<usize>, knew: &VectorClock, knows: &VectorClock) -> bool {
         let on_it = |write: &&Write| write.bytes.start < stack.end && stack.start < write.bytes.end;
-        self.0.iter().filter(on_it).any(|write| !write.is_known_to(knew) && write.is_known_to(knows))
+        let news = |write: &Write| !write.is_known_to(knew) && write.is_known_to(knows);
+        self.too_many || self.writes.iter().filter(on_it).any(news)
     }
 }
 
@@ -90,7 +107,7 @@ mod tests {
         foreign.note(100..108, (1, 5));
         foreign.note(108..112, (1, 5));
         foreign.note(100..104, (1, 7));
-        assert_eq!(foreign.0.len(), 2, "{foreign:?}");
+        assert_eq!(foreign.writes.len(), 2, "{foreign:?}");
         let knew = |time| clock([0, time]);
         for (address, time, news) in
             [(99, 0, false), (111, 4, true), (111, 5, false), (103, 5, true), (103, 7, false)]
@@ -101,5 +118,20 @@ mod tests {
             assert_eq!(foreign.came_to_know(50..200, &knew(before), &knew(now)), came, "{before} {now}");
             assert!(!foreign.came_to_know(112..200, &knew(before), &knew(now)));
         }
+    }
+
+    #[test]
+    fn writes_at_the_same_place_are_one_and_too_many_are_no_reason_to_wait() {
+        let mut foreign = ForeignWrites::default();
+        for _ in 0..MOST {
+            foreign.note(100..108, (1, 5));
+            foreign.note(300..304, (1, 5));
+        }
+        assert_eq!(foreign.writes.len(), 2, "{foreign:?}");
+        (0..MOST).for_each(|at| foreign.note(100 + 10 * at..101 + 10 * at, (1, 6)));
+        assert_eq!(foreign.writes.len(), MOST);
+        assert!(foreign.came_to_know(0..1, &clock([0, 9]), &clock([0, 9])));
+        foreign.forget();
+        assert!(!foreign.came_to_know(0..1, &clock([0, 9]), &clock([0, 9])));
     }
 }

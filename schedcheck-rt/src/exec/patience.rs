@@ -11,7 +11,7 @@
 //!
 //! The step names what the loop looks at as read, so every change is ordered before or after it, and the loads find the same
 //! in all equivalent schedules. So it is with locks and exchanges that are tried and fail. It has place for two objects: loops
-//! that look at more always wait, and so do those that do more. Where something has changed since the last round there is
+//! that look at more always wait, and so do those that do more, or sleep. Where something has changed since the last round there is
 //! nothing to be done in one go.
 
 use super::Active;

@@ -16,7 +16,7 @@
 //! concern of [`super::foreign`].
 //!
 //! Only rounds of operations whose effect on their objects is known count: reads, yields, and
-//! operations on atomics, mutexes and reader-writer locks, whose states are compared. Anything else
+//! operations on atomics, mutexes, reader-writer locks and park tokens, whose states are compared. Anything else
 //! (a spawn, a message, a notification that woke somebody) is progress.
 //!
 //! A loop whose state differs from round to round (it counts its rounds, or reads the clock) is
@@ -342,6 +342,9 @@ pub(crate) fn is_known(kind: Kind, alt: Alt, accesses: &[Access; 2]) -> bool {
         | Kind::WriteLock
         | Kind::TryWriteLock
         | Kind::WriteUnlock
+        // One that wakes itself up, as futures do that are polled again and again, has its token as before after a round.
+        | Kind::Park
+        | Kind::Unpark
         | Kind::Yield
         | Kind::Sleep
         | Kind::Spin
@@ -396,12 +399,13 @@ impl World {
         let spin = &self.spins[self.running];
         let trail = self.trail();
         let Some(round) = spin.round(place, trail) else { return Round::Useful };
-        let mut yields = false;
+        let (mut yields, mut sleeps) = (false, false);
         let mut same_loop = false;
         for step in round {
             let StepNote { kind, object, site, after: left, .. } = trail.notes[step as usize];
             same_loop |= spin.compared_at.is_some_and(|at| at.is_alike(&Place { kind, object, site }));
-            yields |= matches!(kind, Kind::Yield | Kind::Sleep);
+            yields |= kind == Kind::Yield;
+            sleeps |= kind == Kind::Sleep;
             if object == ObjectId::NONE || kind == Kind::Spin {
                 continue;
             }
@@ -435,7 +439,7 @@ impl World {
         let knowledge = self.races.as_ref().map(|races| races.knowledge());
         let others = Others { cells, foreign: &self.foreign, knowledge };
         let exact = spin.is_as_before(place, frame, base, &others);
-        let enough = if yields { ROUNDS } else { ROUNDS_WITHOUT_HINT };
+        let enough = if yields || sleeps { ROUNDS } else { ROUNDS_WITHOUT_HINT };
         if !exact && (spin.rounds <= enough || spin.comparisons < COMPARISONS) {
             return Round::Useful;
         }
@@ -444,7 +448,7 @@ impl World {
         spin.gate.objects.clear();
         spin.gate.objects.extend(used.iter().map(|used| (used.object, used.last)));
         let is_one_step = (1..=2).contains(&used.len());
-        if exact || !yields || !is_one_step || self.script.active {
+        if exact || !yields || sleeps || !is_one_step || self.script.active {
             return Round::InVain;
         }
         // What follows is another operation.

@@ -61,12 +61,15 @@ enum Op {
     YieldUntilSet(usize),
     SpinUntilLocked(usize),
     SpinUntilExchanged(usize),
+    SpinForAWhile(usize),
+    TryForAWhile(usize),
+    ExchangeForAWhile(usize),
 }
 
 use Op::*;
 
 /// Operations that have to do with each other: a program takes from two of these.
-const THEMES: [&[Op]; 14] = [
+const THEMES: [&[Op]; 15] = [
     &[Lock(0), Lock(1), LockBoth(0), LockBoth(1), TryLock(0), TryLock(1)],
     &[Read, Write, TryRead, TryWrite, ReadAndLock],
     &[Wait, WaitALittle, NotifyOne, NotifyAll, Lock(0)],
@@ -78,6 +81,7 @@ const THEMES: [&[Op]; 14] = [
     &[Meet, Initialise, Add(0), Lock(0)],
     &[SpinUntilSet(0), Store(0), Add(0), SpinUntilExchanged(0), Load(0)],
     &[YieldUntilSet(1), SpinUntilSet(1), Store(1), SpinUntilLocked(0), LockBoth(0), Lock(0)],
+    &[SpinForAWhile(0), TryForAWhile(0), ExchangeForAWhile(0), Store(0), Add(0), Lock(0)],
     &[Offer, OfferIfRoom, Receive, ReceiveIfThere, HangUp],
     &[ReadTwice, WriteThenRead, Read, Write, TryWrite],
     &[Initialise, LookIfInitialised, Send, ReceiveIfThere, ReceiveForAWhile, HangUp],
@@ -123,6 +127,17 @@ fn operations(seed: u64) -> Vec<Vec<Op>> {
                 .collect()
         })
         .collect()
+}
+
+/// Tries more often than loops are followed round by round.
+fn for_a_while(mut attempt: impl FnMut() -> Option<u32>) -> u32 {
+    for _ in 0..9 {
+        if let Some(value) = attempt() {
+            return value;
+        }
+        spin_loop();
+    }
+    500
 }
 
 /// What the threads share.
@@ -329,6 +344,18 @@ impl Shared {
                     spin_loop();
                 }
                 self.numbers[at].swap(0, SeqCst)
+            }
+            SpinForAWhile(at) => for_a_while(|| match self.numbers[at].load(SeqCst) {
+                0 => None,
+                value => Some(value),
+            }),
+            TryForAWhile(at) => for_a_while(|| {
+                let mut guard = self.locks[at].try_lock().ok()?;
+                *guard = *guard * 4 + me;
+                Some(*guard)
+            }),
+            ExchangeForAWhile(at) => {
+                for_a_while(|| self.numbers[at].compare_exchange(0, me, SeqCst, SeqCst).ok())
             }
         };
         note(own.thread, found);
