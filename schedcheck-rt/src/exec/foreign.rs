@@ -9,10 +9,13 @@
 //! Nothing is lost: a write that it does not know of it has not read, or that would be a data race; and if it reads it in a
 //! later round, it comes to know of it by a step of the writer on something that the round uses, which opens the gate.
 //!
-//! Such writes are seen only where races are looked for. Elsewhere a round more may be explored, which repeats states.
+//! Such writes are seen only where races are looked for. Elsewhere, what has changed on a thread's stack while it did not run
+//! is taken for what was there a round ago. That may be too much: a round that looks at the same thing twice, under a lock that
+//! others take in between, counts as one in vain. So the coverage statement names the bound on rounds there, for every loop.
 
 use super::controller::World;
 use super::fixed_stack;
+use super::own_stack;
 use crate::races::VectorClock;
 use std::ops::Range;
 
@@ -79,6 +82,28 @@ impl ForeignWrites {
 }
 
 impl World {
+    /// Whether the running thread is in a loop, and nobody tells what others write on its stack.
+    #[inline]
+    pub(super) fn compares_blindly(&self) -> bool {
+        self.races.is_none() && self.spins[self.running].compares()
+    }
+
+    /// The running thread gives up its turn.
+    #[cold]
+    pub(super) fn keep_stack(&mut self) {
+        // SAFETY: a thread gives up its turn on the engine's stack, to which user code called.
+        let frame = unsafe { own_stack::caller(self.engine_top) };
+        let base = self.threads[self.running].stack_base;
+        self.spins[self.running].keep(frame.stack(), base);
+    }
+
+    /// The running thread has its turn again.
+    #[cold]
+    pub(super) fn take_foreign_for_own(&mut self) {
+        let base = self.threads[self.running].stack_base;
+        self.spins[self.running].take_foreign_for_own(base);
+    }
+
     /// The running thread writes memory that is not its own stack.
     #[inline]
     pub(super) fn note_foreign_write(&mut self, address: usize, size: usize) {

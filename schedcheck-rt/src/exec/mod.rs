@@ -249,12 +249,18 @@ impl Active {
     }
 
     fn suspend(&self) {
-        let exit = {
+        let (exit, compares) = {
             let world = self.world();
-            world.threads[world.running].exit
+            (world.threads[world.running].exit, world.compares_blindly())
         };
+        if compares {
+            self.world().keep_stack();
+        }
         // SAFETY: `running` is the thread that executes this very code.
         unsafe { switch::suspend(exit) };
+        if compares {
+            self.world().take_foreign_for_own();
+        }
     }
 
     /// Performs an operation of user code on a memory cell. `real` does it when its turn has come, and says what came of it.

@@ -136,6 +136,8 @@ pub(crate) struct Spin {
     /// Steps of the execution before that comparison.
     compared_after: usize,
     stack: Vec<u8>,
+    /// The stack when the thread gave up its turn, where nobody tells what others write there.
+    away: Vec<u8>,
     /// What the thread knew of others then.
     knew: VectorClock,
     registers: [usize; KEPT],
@@ -159,6 +161,7 @@ impl Spin {
             compared_at: None,
             compared_after: 0,
             stack: Vec::new(),
+            away: Vec::new(),
             knew: VectorClock::default(),
             registers: [0; KEPT],
             differed_at: 0,
@@ -239,9 +242,8 @@ impl Spin {
             return false;
         }
         self.comparisons += 1;
-        let length = base.saturating_sub(frame.stack);
         // SAFETY: the thread's own stack, from its stack pointer to its base.
-        let now = unsafe { std::slice::from_raw_parts(frame.stack as *const u8, length) };
+        let now = unsafe { stack(frame.stack, base) };
         let since = self.compared_after;
         let knew = std::mem::take(&mut self.knew);
         let is_own = |at: usize| {
@@ -251,7 +253,7 @@ impl Spin {
         let came_to_know = |knows| others.foreign.came_to_know(frame.stack..base, &knew, knows);
         let same = self.registers == frame.registers
             && !others.knowledge.is_some_and(came_to_know)
-            && self.stack.len() == length
+            && self.stack.len() == now.len()
             && !self.has_changed(now, is_own)
             // SAFETY: written in this execution, whose memory stays where it is.
             && unsafe { self.written.is_undone() };
@@ -269,6 +271,31 @@ impl Spin {
         same
     }
 
+    /// Whether the thread is, or was, in a loop whose rounds are compared.
+    #[inline]
+    pub(super) fn compares(&self) -> bool {
+        self.compared_at.is_some()
+    }
+
+    /// Keeps the thread's stack from `start` to `base`.
+    pub(super) fn keep(&mut self, start: usize, base: usize) {
+        self.away.clear();
+        // SAFETY: the thread's own stack, from its stack pointer to its base.
+        self.away.extend_from_slice(unsafe { stack(start, base) });
+    }
+
+    /// What has changed since then was written by others: it is taken for what was there a round ago.
+    pub(super) fn take_foreign_for_own(&mut self, base: usize) {
+        // SAFETY: as above; the thread has not run since.
+        let now = unsafe { stack(base - self.away.len(), base) };
+        for at in differences(&self.away, now) {
+            let from_base = now.len() - at;
+            if let Some(at) = self.stack.len().checked_sub(from_base) {
+                self.stack[at] = now[now.len() - from_base];
+            }
+        }
+    }
+
     /// Whether its stack, `now`, is not what it was, where it `is_own`.
     fn has_changed(&mut self, now: &[u8], is_own: impl Fn(usize) -> bool) -> bool {
         let known = self.differed_at;
@@ -279,6 +306,15 @@ impl Spin {
         self.differed_at = found.unwrap_or(known);
         found.is_some()
     }
+}
+
+/// The bytes from `start` to `base`.
+///
+/// # Safety
+/// That must be a part of a thread's stack, on which nobody runs meanwhile.
+unsafe fn stack<'a>(start: usize, base: usize) -> &'a [u8] {
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(start as *const u8, base.saturating_sub(start)) }
 }
 
 /// The positions at which two stacks of the same size differ. Most of their bytes are the same: many at a time.

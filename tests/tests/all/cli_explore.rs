@@ -222,10 +222,16 @@ fn two_locks() {
 ";
     let project = Project::copy_of("unmodified");
     project.write("tests/locks.rs", TEST);
-    let args = ["--all-tests", "--message-format", "json", "--test", "locks", "--require-complete"];
-    let verdicts = project.schedcheck(&args).run().expect_code(0).verdicts();
-    for verdict in verdicts.values() {
-        assert!(verdict["executions"].as_u64() > Some(1000), "too few for random ones among them: {verdict}");
+    let args =
+        ["--all-tests", "--message-format", "json", "--test", "locks", "--require-complete", "--races"];
+    for races in ["on", "off"] {
+        let verdicts = project.schedcheck(&[&args[..], &[races]].concat()).run().expect_code(0).verdicts();
+        for verdict in verdicts.values() {
+            assert!(
+                verdict["executions"].as_u64() > Some(1000),
+                "too few for random ones among them: {verdict}"
+            );
+        }
     }
 }
 
