@@ -10,9 +10,9 @@
 //! which others come between the rounds are left out, which the coverage statement says.
 //!
 //! The step names what the loop looks at as read, so every change is ordered before or after it, and the loads find the same
-//! in all equivalent schedules. So it is with locks and exchanges that are tried and fail. It has place for two objects: loops
-//! that look at more always wait, and so do those that do more, or sleep. Where something has changed since the last round there is
-//! nothing to be done in one go.
+//! in all equivalent schedules. So it is with mutexes and exchanges that are tried and fail. It has place for two objects: loops
+//! that look at more always wait, and so do those that do something else ([`may_be_part`]). Where something has changed since
+//! the last round there is nothing to be done in one go.
 
 use super::Active;
 use super::controller::World;
@@ -22,6 +22,19 @@ use crate::search::step::{Alt, ObjectId};
 
 /// Loads and hints that are done in one go. Who is not through with its loop then waits.
 const AT_ONCE: u32 = 1_000;
+
+/// Whether an operation of that kind can be done in one go with others.
+pub(super) fn may_be_part(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Yield
+            | Kind::Spin
+            | Kind::Load
+            | Kind::TryLock
+            | Kind::CompareExchange
+            | Kind::CompareExchangeWeak
+    )
+}
 
 /// Whether a cell, with its size, has another value than this.
 ///

@@ -34,6 +34,7 @@ use super::addresses::AddressTable;
 use super::controller::{StepNote, World};
 use super::foreign::ForeignWrites;
 use super::gate::{Gate, changes};
+use super::patience;
 use super::written::Written;
 use crate::model::{Kind, Op, Site};
 use crate::races::VectorClock;
@@ -435,13 +436,13 @@ impl World {
         let spin = &self.spins[self.running];
         let trail = self.trail();
         let Some(round) = spin.round(place, trail) else { return Round::Useful };
-        let (mut yields, mut sleeps) = (false, false);
+        let (mut hints, mut only_looks) = (false, true);
         let mut same_loop = false;
         for step in round {
             let StepNote { kind, object, site, after: left, .. } = trail.notes[step as usize];
             same_loop |= spin.compared_at.is_some_and(|at| at.is_alike(&Place { kind, object, site }));
-            yields |= kind == Kind::Yield;
-            sleeps |= kind == Kind::Sleep;
+            hints |= matches!(kind, Kind::Yield | Kind::Sleep);
+            only_looks &= patience::may_be_part(kind);
             if object == ObjectId::NONE || kind == Kind::Spin {
                 continue;
             }
@@ -475,7 +476,7 @@ impl World {
         let knowledge = self.races.as_ref().map(|races| races.knowledge());
         let others = Others { cells, foreign: &self.foreign, knowledge };
         let exact = spin.is_as_before(place, frame, base, &others);
-        let enough = if yields || sleeps { ROUNDS } else { ROUNDS_WITHOUT_HINT };
+        let enough = if hints { ROUNDS } else { ROUNDS_WITHOUT_HINT };
         if !exact && (spin.rounds <= enough || spin.comparisons < COMPARISONS) {
             return Round::Useful;
         }
@@ -483,8 +484,8 @@ impl World {
         self.spin_bound_reached |= !exact || self.races.is_none();
         spin.gate.objects.clear();
         spin.gate.objects.extend(used.iter().map(|used| (used.object, used.last)));
-        let is_one_step = (1..=2).contains(&used.len());
-        if exact || !yields || sleeps || !is_one_step || self.script.active {
+        let is_one_step = only_looks && used.len() <= 2;
+        if exact || !hints || !is_one_step || self.script.active {
             return Round::InVain;
         }
         // What follows is another operation.

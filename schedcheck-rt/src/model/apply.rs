@@ -61,6 +61,9 @@ impl Objects {
 
     fn ready_by_state(&self, thread: ThreadId, op: &Op) -> Ready {
         match (op.kind, self.states.get(op.object.0 as usize)) {
+            (Kind::Spin, _) => {
+                Ready { enabled: true, costly: BudgetKinds::NONE.with(BudgetKind::Impatience) }
+            }
             (Kind::CondvarWake | Kind::FutexSleep, Some(State::Condvar(condvar))) => {
                 condvar.ready(thread, op)
             }
@@ -73,9 +76,6 @@ impl Objects {
             (_, Some(State::Baton(baton))) => baton.ready(thread, op),
             (Kind::CompareExchangeWeak, _) => {
                 Ready { enabled: true, costly: BudgetKinds::NONE.with(BudgetKind::WeakFailure) }
-            }
-            (Kind::Spin, _) => {
-                Ready { enabled: true, costly: BudgetKinds::NONE.with(BudgetKind::Impatience) }
             }
             _ => Ready::ALWAYS,
         }
