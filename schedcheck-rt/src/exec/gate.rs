@@ -9,6 +9,8 @@ pub(crate) struct Gate {
     pub(super) closed: bool,
     /// A change to one of these opens it, after the thread's last access.
     pub(super) objects: Vec<(ObjectId, StepIndex)>,
+    /// The first step of the thread's last round.
+    pub(super) first: StepIndex,
     /// The step that opened it.
     opened: StepIndex,
 }

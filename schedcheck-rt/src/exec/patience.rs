@@ -15,7 +15,7 @@
 //! the last round there is nothing to be done in one go.
 
 use super::Active;
-use super::controller::World;
+use super::controller::{StepNote, World};
 use super::spin::Place;
 use crate::model::{Kind, Op, Site, WOULD_BLOCK};
 use crate::search::step::{Alt, ObjectId};
@@ -97,16 +97,13 @@ impl World {
     }
 
     #[cold]
-    fn goes_on_at_once(
-        &mut self,
-        Place { kind, object, .. }: Place,
-        exchange: Option<((usize, usize), u64)>,
-    ) -> Option<u32> {
-        let answer = match kind {
+    fn goes_on_at_once(&mut self, place: Place, exchange: Option<((usize, usize), u64)>) -> Option<u32> {
+        let answer = match place.kind {
             Kind::Yield => Some(0),
-            _ if !self.looked_at().contains(&object) => None,
+            // What looks at the same behind the loop is a step of its own.
+            _ if !self.was_in_round(place) => None,
             Kind::Load => Some(0),
-            Kind::TryLock => (self.objects.summary(object) != 0).then_some(WOULD_BLOCK),
+            Kind::TryLock => (self.objects.summary(place.object) != 0).then_some(WOULD_BLOCK),
             // SAFETY: the cell of the operation that is about to be done.
             _ => exchange.filter(|&(cell, expected)| unsafe { differs(cell, expected) }).map(|_| 0),
         };
@@ -117,6 +114,15 @@ impl World {
         }
         self.find_next_special();
         answer
+    }
+
+    /// Whether the running thread did that in its last round.
+    fn was_in_round(&self, place: Place) -> bool {
+        let me = self.threads[self.running].id;
+        let from = self.spins[self.running].gate.first as usize;
+        let steps = self.trace.events[from..].iter().zip(&self.notes[from..]);
+        let mut mine = steps.filter(|(event, _)| event.thread == me).map(|(_, note)| note);
+        mine.any(|&StepNote { kind, object, site, .. }| place.is_alike(&Place { kind, object, site }))
     }
 
     /// What the running thread's loop looks at, if those are at most two.

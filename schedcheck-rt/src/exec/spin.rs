@@ -90,7 +90,7 @@ impl Place {
 
     /// The same, wherever the compiler has put the site.
     #[inline]
-    fn is_alike(&self, other: &Place) -> bool {
+    pub(super) fn is_alike(&self, other: &Place) -> bool {
         (self.kind, self.object) == (other.kind, other.object)
             && (std::ptr::eq(self.site, other.site) || self.site == other.site)
     }
@@ -437,10 +437,12 @@ impl World {
         let trail = self.trail();
         let Some(round) = spin.round(place, trail) else { return Round::Useful };
         let (mut hints, mut only_looks) = (false, true);
+        let mut first = NO_STEP;
         let mut same_loop = false;
         for step in round {
             let StepNote { kind, object, site, after: left, .. } = trail.notes[step as usize];
             same_loop |= spin.compared_at.is_some_and(|at| at.is_alike(&Place { kind, object, site }));
+            first = first.min(step);
             hints |= matches!(kind, Kind::Yield | Kind::Sleep);
             only_looks &= patience::may_be_part(kind);
             if object == ObjectId::NONE || kind == Kind::Spin {
@@ -482,6 +484,7 @@ impl World {
         }
         // What it writes is seen only where races are looked for.
         self.spin_bound_reached |= !exact || self.races.is_none();
+        spin.gate.first = first;
         spin.gate.objects.clear();
         spin.gate.objects.extend(used.iter().map(|used| (used.object, used.last)));
         let is_one_step = only_looks && used.len() <= 2;

@@ -98,6 +98,7 @@ const PASSING: &[(&str, Coverage, &[&str])] = &[
     ("loops::give_up_waiting_for_a_value", Complete, &["false"]),
     ("loops::give_up_waiting_for_a_writer", Complete, &["false"]),
     ("loops::give_up_waiting_for_the_end_of_a_thread", Complete, &["false"]),
+    ("loops::look_again_after_ten_rounds", Complete, &["false false", "false true", "true true"]),
     ("loops::look_and_park_after_spinning", Complete, &["done"]),
     ("loops::park_with_ones_own_token_until_the_flag_is_set", Complete, &["done"]),
     ("loops::poll_at_two_depths", Exact, &["1", "2"]),
