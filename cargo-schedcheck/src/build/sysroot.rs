@@ -15,8 +15,12 @@ use schedcheck_rt::sources::{Dir, ENGINE, SYSROOT};
 use super::toolchain::Toolchain;
 use crate::error::{ExpectedError, Result};
 use crate::paths::absolute;
+use crate::recently_used;
 use crate::reports::progress::Spinner;
 use crate::run::interrupt;
+
+/// Engines that nobody has used for so long belong to compilers that are gone.
+const KEPT_UNUSED: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
 /// The facade crates, in the order of the manifest.
 const FACADES: [&str; 3] = ["std", "core", "schedcheck_test"];
@@ -77,6 +81,8 @@ pub fn prepare(toolchain: &Toolchain, offline: bool, quiet: bool) -> Result<Sysr
     let key = key(toolchain);
     let dir = root.join(&key);
     if let Some(manifest) = Manifest::read_whole(&dir) {
+        // The cache may be one that is only read.
+        let _ = recently_used::mark(&dir);
         return Ok(Sysroot { dir, id: manifest.id });
     }
     fs::create_dir_all(&root)?;
@@ -86,6 +92,7 @@ pub fn prepare(toolchain: &Toolchain, offline: bool, quiet: bool) -> Result<Sysr
         return Ok(Sysroot { dir, id: manifest.id });
     }
     remove_leftovers(&root)?;
+    recently_used::remove_unused_for(&root, KEPT_UNUSED);
     // The same path every time: cargo derives crate identities from it, so a rebuilt engine fits what was built with it.
     let work = root.join(format!(".building-{key}"));
     build(toolchain, &work, offline, quiet)?;

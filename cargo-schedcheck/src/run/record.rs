@@ -1,8 +1,9 @@
 //! The crash record: what a child noted about its current schedule before it died.
 //!
 //! Words of 32 bits, least byte first: the number of decisions plus one (zero while it is being
-//! written; the highest bit is set when the execution is over and passed), the execution's number (two words), the number of threads; parent and position among
-//! its children of each thread, room for 65536; step, and thread and alternative of each decision.
+//! written; the highest bit is set when the execution is over and passed), the execution's number (two words), the number
+//! of threads; parent and position among its children of each thread, room for 65536; step, and thread and alternative of
+//! each decision.
 use super::wire::{Delta, Schedule};
 
 const HEAD: usize = 4;

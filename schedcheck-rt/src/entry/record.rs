@@ -5,8 +5,9 @@
 //! those of the plan as it is, so it costs no formatting either: the command reads them.
 //!
 //! Words of 32 bits: the number of decisions plus one (zero while it is being written; the highest bit is set
-//! when the execution is over and passed), the number of the execution (two words), the number of threads; then parent and position among its children
-//! of each thread, room for [`MOST_THREADS`]; then step, and thread and alternative, of each decision.
+//! when the execution is over and passed), the number of the execution (two words), the number of threads; then parent and
+//! position among its children of each thread, room for [`MOST_THREADS`]; then step, and thread and alternative, of each
+//! decision.
 
 use crate::search::step::{Alt, Choice, Delta, Plan, ThreadId};
 use std::os::fd::AsRawFd;

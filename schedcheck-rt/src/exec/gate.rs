@@ -100,9 +100,10 @@ impl World {
         opened
     }
 
-    /// The gated thread, of those that may go, that gets through when nothing else can happen. They wait for each other, and one of them may count
-    /// its rounds: so each in turn, by number, beginning behind the one that got through last. Who ran last must have no part
-    /// in it: that differs between schedules of a class, while forced steps come in one order in all of them.
+    /// The gated thread, of those that may go, that gets through when nothing else can happen. They wait for each other, and
+    /// one of them may count its rounds: so each in turn, by number, beginning behind the one that got through last. Who ran
+    /// last must have no part in it: that differs between schedules of a class, while forced steps come in one order in all
+    /// of them.
     pub(super) fn next_through_gate(&self, may_go: impl Fn(Slot) -> bool) -> Option<Slot> {
         let number = |slot: &Slot| self.threads[*slot].id;
         let gated = (0..self.threads.len()).filter(|slot| self.is_gated(*slot) && may_go(*slot));

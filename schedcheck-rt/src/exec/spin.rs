@@ -2,9 +2,9 @@
 //!
 //! A thread that comes back to an operation it did before, with every object it used in between in
 //! the same state, with the same contents of its own stack and registers, and with all plain memory
-//! that it wrote as it was ([`super::written`]), will do the same again and again until somebody else changes one of those objects. Going on with it alone shows nothing
-//! new, so it is *gated*: it can run again only after such a change. This is the await reduction of
-//! GenMC and Nidhugg, decided by comparing states instead of by analysing code.
+//! that it wrote as it was ([`super::written`]), will do the same again and again until somebody else changes one of those
+//! objects. Going on with it alone shows nothing new, so it is *gated*: it can run again only after such a change. This is
+//! the await reduction of GenMC and Nidhugg, decided by comparing states instead of by analysing code.
 //!
 //! What is left out: executions in which the loop goes round more often than once without a change.
 //! They differ from those that remain only by repetitions of a cycle of states, so they reach no
@@ -23,9 +23,9 @@
 //! gated after [`ROUNDS`] rounds without a change, if it yields, sleeps or gives a spin hint: a
 //! thread does that when it can do nothing else (the good samaritan of CHESS). One that gives no
 //! hint is gated after [`ROUNDS_WITHOUT_HINT`]: by then a fair scheduler would have let others run.
-//! These bounds are named in the coverage statement. A gated thread gets its turn again when nothing else can run, so bounded loops
-//! come to their end; one that goes on to the step limit is a livelock. That a loop with a hint comes to its end earlier is an
-//! alternative ([`super::patience`]).
+//! These bounds are named in the coverage statement. A gated thread gets its turn again when nothing else can run, so
+//! bounded loops come to their end; one that goes on to the step limit is a livelock. That a loop with a hint comes to its
+//! end earlier is an alternative ([`super::patience`]).
 //!
 //! Not seen without memory instrumentation: a loop that counts its rounds in plain memory outside
 //! its stack counts as one whose state repeats. So the coverage statement names the bound there for every loop.
