@@ -489,10 +489,22 @@ impl World {
         self.current = turn.slot;
         self.alt = turn.alt;
         self.forced = turn.forced;
-        if turn.forced && self.is_gated(turn.slot) {
-            self.last_through_gate = Some(self.threads[turn.slot].id);
+        if turn.forced {
+            self.keep_waiting(step);
+            if self.is_gated(turn.slot) {
+                self.last_through_gate = Some(self.threads[turn.slot].id);
+            }
         }
         true
+    }
+
+    /// Writes into the trace what all but the thread that gets its turn wait for, at a step that is forced.
+    #[cold]
+    fn keep_waiting(&mut self, step: StepIndex) {
+        self.collect_pending();
+        let current = self.threads[self.current].id;
+        let others = self.views.iter().filter(|pending| pending.thread != current);
+        self.trace.waiting.extend(others.map(|&pending| (step, pending)));
     }
 
     /// Default behaviour: the running thread goes on, unless another one is overdue. If it blocks, ended or yields, the first

@@ -7,7 +7,9 @@
 //! created (rule R1), which makes them sound in any order of exploration. Executions in which only
 //! sleepers remain are stopped; these are the ones the optimal search avoids.
 //!
-//! The classic algorithm knows no alternatives that need not happen, so it takes no costly ones.
+//! The classic algorithm knows no alternatives that need not happen, and what it adds may not begin a reversed part whose
+//! first step is one of them. There the rule of source sets applies as well. So the classic search always has more branches
+//! than one by source sets needs, which is why it misses nothing.
 
 use super::fringe::{Fringe, Rank};
 use super::history::History;
@@ -37,6 +39,7 @@ pub(super) struct Backtrack {
     preemptions: Vec<u32>,
     /// The most preemptions that an execution had.
     pub(super) dearest: Option<u32>,
+    initials: Vec<Choice>,
     wanted: Vec<Choice>,
 }
 
@@ -56,6 +59,7 @@ impl Backtrack {
             inserter: Inserter::default(),
             preemptions: Vec::new(),
             dearest: None,
+            initials: Vec::new(),
             wanted: Vec::new(),
         }
     }
@@ -80,12 +84,8 @@ impl Backtrack {
         races.find(trace, &mut self.history, 0);
         for reversal in races.found() {
             let source = Source::new(options, trace, &self.history, &self.path);
-            self.wanted.clear();
-            self.inserter.initials(source, reversal, &mut self.wanted);
-            let as_classic = options.reduction == Reduction::Classic;
-            if as_classic {
-                classic(&self.recorder, reversal, &mut self.wanted);
-            }
+            self.initials.clear();
+            self.inserter.initials(source, reversal, &mut self.initials);
             if !self.inserter.affordable(source, reversal) {
                 continue;
             }
@@ -99,16 +99,16 @@ impl Backtrack {
                         .children_at(point.line, reversal.at)
                         .any(|child| self.tree.chained(child, reversal.at).choice() == choice)
             };
-            if as_classic {
+            self.wanted.clear();
+            if options.reduction == Reduction::Classic {
+                classic(&self.recorder, reversal, &self.initials, &mut self.wanted);
                 self.wanted.retain(|&choice| !known(choice));
-            } else if self.wanted.iter().any(|&choice| known(choice)) {
-                continue;
-            } else {
+            }
+            if !self.initials.iter().any(|choice| self.wanted.contains(choice) || known(*choice)) {
                 // Of several that would do, the reversing thread itself says most.
                 let thread = reversal.choice.thread;
-                let best = self.wanted.iter().position(|choice| choice.thread == thread);
-                self.wanted.swap(0, best.unwrap_or(0));
-                self.wanted.truncate(1);
+                let best = self.initials.iter().find(|choice| choice.thread == thread);
+                self.wanted.extend(best.or(self.initials.first()));
             }
             for at in 0..self.wanted.len() {
                 let choice = self.wanted[at];
@@ -162,19 +162,21 @@ impl Backtrack {
 
 /// The second thread of the race if it can run there, else everybody.
 ///
-/// Everybody also if it sleeps there without being one that could begin (`wanted` on entry): then
-/// its branch elsewhere does not cover this reversal, and no execution below here would find who
-/// has to come before it.
-fn classic(recorder: &Recorder, reversal: &Reversal, wanted: &mut Vec<Choice>) {
+/// Everybody also if it sleeps there without being one that could begin: then its branch elsewhere does not cover this
+/// reversal, and no execution below here would find who has to come before it.
+///
+/// A costly alternative of the second thread is taken only where it could begin: it may have other steps to do before.
+fn classic(recorder: &Recorder, reversal: &Reversal, initials: &[Choice], wanted: &mut Vec<Choice>) {
     let pending = recorder.pending(reversal.at);
     let thread = reversal.choice.thread;
     let at_the_end = pending.is_empty();
     let covered =
-        !recorder.asleep(reversal.at, thread) || wanted.iter().any(|choice| choice.thread == thread);
+        !recorder.asleep(reversal.at, thread) || initials.iter().any(|choice| choice.thread == thread);
     let possible = pending.iter().any(|p| p.thread == thread && p.enabled);
-    wanted.clear();
+    let elsewhere = reversal.choice.alt.budget().is_some() && !initials.contains(&reversal.choice);
     if at_the_end || possible && covered {
-        wanted.push(reversal.choice);
+        let alt = if elsewhere { Alt::DEFAULT } else { reversal.choice.alt };
+        wanted.push(Choice { thread, alt });
     } else {
         let enabled = pending.iter().filter(|pending| pending.enabled);
         wanted.extend(enabled.map(|p| Choice { thread: p.thread, alt: Alt::DEFAULT }));

@@ -110,10 +110,7 @@ pub(super) enum Strategy {
 
 impl Search {
     /// A search that has run nothing yet.
-    pub fn new(mut options: Options) -> Self {
-        if options.reduction == Reduction::Classic && options.bound.is_none() {
-            options.budget = Budget::NONE;
-        }
+    pub fn new(options: Options) -> Self {
         let strategy = match (options.bound, options.reduction) {
             _ if options.scoped => Strategy::Enumerate(Enumerate::new()),
             (Some(_), _) | (None, Reduction::None) => Strategy::Enumerate(Enumerate::new()),

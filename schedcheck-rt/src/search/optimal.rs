@@ -487,6 +487,7 @@ fn reorder(trace: &Trace, order: &[StepIndex], into: &mut Trace) {
     for (&old, new) in order.iter().zip(0..) {
         moved[old as usize] = new;
     }
+    into.waiting.extend(trace.waiting.iter().map(|&(step, pending)| (moved[step as usize], pending)));
     for &step in order {
         let mut event = trace.events[step as usize];
         event.enabler = moved.get(event.enabler as usize).copied().unwrap_or(NO_STEP);

@@ -15,8 +15,8 @@
 //! * A blocked operation that only names its object ([`Mode::None`]) competes with nobody.
 //! * Threads blocked for ever at the end race with their pending operation: without this rule
 //!   deadlocks are missed.
-//! * The same goes for threads that are blocked when a time-out is forced: it comes before whatever they
-//!   do afterwards, which hides what they compete with.
+//! * The same goes for threads that are blocked when a time-out is forced ([`Trace::waiting`]): it comes before
+//!   whatever they do afterwards, which hides what they compete with.
 //! * A forced time-out depends on everything before it; reversed, it becomes an ordinary one.
 //! * Free alternatives, and costly ones of a step that was not blocked, can be taken in place of
 //!   the step. Costly alternatives of a blocked step can be taken before its enabler, at the end of
@@ -26,7 +26,7 @@
 //! leads to an execution in which the earlier race is found again. Shared holders of a lock wanted
 //! exclusively are the exception, since all of them must go.
 
-use super::dependence::{Class, blocks, class};
+use super::dependence::{Class, class};
 use super::edges::Edge;
 use super::history::{History, thread_count};
 use super::narrow::{MOST_THREADS, Narrow};
@@ -73,7 +73,8 @@ enum Kind {
 
 /// Finds all reversals of one execution. Reused between executions.
 ///
-/// Those of a prefix that an execution shares with the one before are not looked for again.
+/// Those of a prefix that an execution shares with the one before are not looked for again, so they must depend on nothing
+/// that comes behind it.
 #[derive(Debug, Default)]
 pub struct Races {
     candidates: Vec<StepIndex>,
@@ -177,7 +178,7 @@ impl Races {
     /// Reads a step and gathers its immediate competitors.
     fn read(&mut self, trace: &Trace, history: &mut History, step: StepIndex, event: &Event) {
         if event.forced {
-            self.blocked_meanwhile(trace, history, step, event.thread);
+            self.blocked_meanwhile(trace, history, step);
         }
         self.candidates.clear();
         history.begin(event);
@@ -268,7 +269,11 @@ impl Races {
 
     fn pending_operations(&mut self, trace: &Trace, history: &mut History) {
         for pending in &trace.pending {
-            if !pending.enabled || trace.end != End::Passed {
+            // What awaits something, and could go on now, cannot come before whoever it waited for, and who that was is not
+            // known. Such executions are stopped because it sleeps: where it ran first, its races are found.
+            let awaits = |access: &Access| matches!(access.mode, Mode::Await | Mode::AwaitWrite);
+            let is_known_to_race = trace.end != End::Passed && !pending.accesses.iter().any(awaits);
+            if !pending.enabled || is_known_to_race {
                 let row = history.open_probe(pending.thread, NO_STEP);
                 let competing = pending.accesses.map(blocked_access);
                 let kind = if pending.enabled { Kind::Ordinary } else { Kind::Blocked };
@@ -284,17 +289,8 @@ impl Races {
     /// When something is forced, all others are blocked, as at the end. What they wait for comes after the
     /// forced step then, and so after all before it; but they could have come first.
     #[cold]
-    fn blocked_meanwhile(&mut self, trace: &Trace, history: &mut History, forced: StepIndex, by: ThreadId) {
-        for thread in (0..history.threads() as u16).map(ThreadId).filter(|&thread| thread != by) {
-            let mut later = trace.events[forced as usize + 1..].iter();
-            let next = later.find(|event| event.thread == thread);
-            let next = next.map(|event| (event.accesses, event.comes_round));
-            let mut pending = trace.pending.iter().filter(|pending| pending.thread == thread);
-            let pending = || pending.next().map(|pending| (pending.accesses, pending.comes_round));
-            let Some((accesses, comes_round)) = next.or_else(pending) else { continue };
-            if !accesses.iter().any(|access| blocks(access.mode)) {
-                continue;
-            }
+    fn blocked_meanwhile(&mut self, trace: &Trace, history: &mut History, forced: StepIndex) {
+        for &Pending { thread, accesses, comes_round, .. } in waiting_at(trace, history.threads(), forced) {
             let row = history.open_probe(thread, NO_STEP);
             let competing = accesses.map(blocked_access);
             self.candidates.clear();
@@ -467,30 +463,21 @@ impl Races {
 
     /// Other waits that could have ended where a time-out was forced.
     fn instead_of_forced(&mut self, trace: &Trace, history: &History, step: StepIndex) {
-        let fired = trace.events[step as usize].thread;
-        for thread in (0..history.threads() as u16).map(ThreadId).filter(|&t| t != fired) {
-            let steps = history.of_thread(thread);
-            let next = steps.partition_point(|&other| other < step);
-            let (kinds, accesses) = match steps.get(next) {
-                Some(&next) => {
-                    let event = &trace.events[next as usize];
-                    let cause = match event.enabler {
-                        NO_STEP => event,
-                        enabler => &trace.events[enabler as usize],
-                    };
-                    (event.costly_alts, [cause.accesses[0], Access::NONE])
-                }
-                None => match trace.pending.iter().find(|pending| pending.thread == thread) {
-                    Some(pending) => (pending.costly_alts, pending.accesses),
-                    None => continue,
-                },
-            };
-            for alt in kinds.alternatives() {
-                let choice = Choice { thread, alt };
-                self.found.push(never_executed(step, choice, costly_accesses(alt, &accesses)));
+        for pending in waiting_at(trace, history.threads(), step) {
+            for alt in pending.costly_alts.alternatives() {
+                let choice = Choice { thread: pending.thread, alt };
+                self.found.push(never_executed(step, choice, costly_accesses(alt, &pending.accesses)));
             }
         }
     }
+}
+
+/// What so many threads waited for where that step was forced. A thread that the history has no place for yet comes later,
+/// and then everything is read again.
+fn waiting_at(trace: &Trace, threads: usize, step: StepIndex) -> impl Iterator<Item = &Pending> {
+    let first = trace.waiting.partition_point(|(at, _)| *at < step);
+    let here = trace.waiting[first..].iter().take_while(move |(at, _)| *at == step);
+    here.map(|(_, pending)| pending).filter(move |pending| usize::from(pending.thread.0) < threads)
 }
 
 /// One more than the largest number of a thread that waits at the end.

@@ -159,6 +159,11 @@ pub(super) fn write_trace(trace: &Trace, last: &[Event], out: &mut Writer) {
     trace.events[same..].iter().for_each(|event| write_event(event, out));
     out.count(trace.pending.len());
     trace.pending.iter().for_each(|pending| write_pending(pending, out));
+    out.count(trace.waiting.len());
+    for (step, pending) in &trace.waiting {
+        out.number(*step);
+        write_pending(pending, out);
+    }
 }
 
 /// Reads what [`write_trace`] wrote into the trace that was read last; how many steps they have in common.
@@ -174,6 +179,7 @@ pub(super) fn read_trace(
     }
     into.events.truncate(same);
     into.pending.clear();
+    into.waiting.clear();
     for _ in 0..from.count()? {
         let event = read_event(names, from)?;
         if event.enabler != NO_STEP && event.enabler as usize >= into.events.len() {
@@ -183,6 +189,10 @@ pub(super) fn read_trace(
     }
     for _ in 0..from.count()? {
         into.pending.push(read_pending(names, from)?);
+    }
+    for _ in 0..from.count()? {
+        let step = from.number()?;
+        into.waiting.push((step, read_pending(names, from)?));
     }
     Ok(same as StepIndex)
 }
@@ -224,7 +234,12 @@ mod tests {
             comes_round: true,
         };
         let traces = [
-            Trace { events: vec![first, second], pending: vec![pending], end: End::Stopped },
+            Trace {
+                events: vec![first, second],
+                pending: vec![pending],
+                waiting: vec![(1, pending)],
+                end: End::Stopped,
+            },
             Trace { events: vec![first, third], ..Trace::default() },
         ];
         let mut writer = Writer::default();
@@ -244,6 +259,7 @@ mod tests {
                 let (in_common, read) = read.unwrap();
                 assert_eq!((in_common, read.end), (same, written.end));
                 assert_eq!((&read.events, &read.pending), (&written.events, &written.pending));
+                assert_eq!(read.waiting, written.waiting);
             }
         }
     }

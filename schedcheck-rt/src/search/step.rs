@@ -426,13 +426,16 @@ pub struct Trace {
     pub events: Vec<Event>,
     /// What the threads that had not finished were about to do at the end.
     pub pending: Vec<Pending>,
+    /// What the others waited for where a step was forced, in the order of those steps. What they do later need not show it:
+    /// a send that waited for room ends without an access to it when the receiver has gone.
+    pub waiting: Vec<(StepIndex, Pending)>,
     /// How it ended.
     pub end: End,
 }
 
 impl Default for Trace {
     fn default() -> Self {
-        Trace { events: Vec::new(), pending: Vec::new(), end: End::Passed }
+        Trace { events: Vec::new(), pending: Vec::new(), waiting: Vec::new(), end: End::Passed }
     }
 }
 
@@ -469,6 +472,7 @@ impl Trace {
     pub fn clear(&mut self) {
         self.events.clear();
         self.pending.clear();
+        self.waiting.clear();
         self.end = End::Passed;
     }
 }

@@ -570,6 +570,10 @@ impl Model for Toy {
                 trace.pending = pending;
                 return;
             }
+            if forced {
+                let others = pending.iter().filter(|pending| pending.thread != choice.thread);
+                trace.waiting.extend(others.map(|&pending| (step, pending)));
+            }
             let event = state.step(choice, forced);
             if let Some(guide) = &mut guide {
                 guide.executed(step, &event);
