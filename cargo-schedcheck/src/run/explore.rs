@@ -167,6 +167,8 @@ pub fn attend(
             Heard::Event(ChildEvent::Progress(progress)) => {
                 on_sign(Sign::Progress(&progress));
                 last = progress;
+                // It works: it will see for itself that its time is over.
+                *deadline = (*deadline).max(Instant::now() + GRACE);
                 if answered.load(Ordering::SeqCst) {
                     *deadline = start;
                 }

@@ -4,6 +4,7 @@ use super::again::Again;
 use super::checkpoint::Refusal;
 use super::company::{Company, Go};
 use super::crash::{self, LastWords};
+use super::pace::{OVERTIME, Pace};
 use super::record::Record;
 use super::report::{self, Figures};
 use super::settings::Settings;
@@ -66,6 +67,7 @@ pub(super) struct Run<'a> {
     /// With whom the search is shared, and where it is written down.
     pub(super) company: Company,
     pub(super) started: Instant,
+    pace: Pace,
     told: Instant,
     told_count: u32,
     /// A schedule failed, and what had been predicted of it.
@@ -143,6 +145,7 @@ impl<'a> Run<'a> {
             record: request.record.as_deref().and_then(Record::create),
             words,
             started: Instant::now(),
+            pace: Pace::new(Instant::now()),
             told: Instant::now(),
             told_count: 0,
             failed_at: None,
@@ -218,7 +221,7 @@ impl<'a> Run<'a> {
             return Go::On;
         }
         // Reading the clock costs as much as a few steps.
-        if self.executions % 16 != 1 {
+        if self.executions < self.pace.next {
             return Go::On;
         }
         self.deal_out_if_wanted();
@@ -233,7 +236,8 @@ impl<'a> Run<'a> {
             self.told = now;
             self.tell_progress();
         }
-        if now - self.started >= self.settings.max_time {
+        let longest = self.pace.look(self.executions, now);
+        if now - self.started + longest.saturating_sub(OVERTIME) >= self.settings.max_time {
             return self.out_of_budget(trace);
         }
         self.keep_company(now, trace)

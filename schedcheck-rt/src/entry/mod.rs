@@ -12,6 +12,7 @@ mod crew;
 mod explore;
 mod merge;
 mod names;
+mod pace;
 mod record;
 mod replay;
 mod report;

@@ -118,6 +118,8 @@ pub(crate) struct World {
     pub(super) starved_at: StepIndex,
     /// The thread that is to have its turn then.
     pub(super) overdue: Option<Slot>,
+    /// How often it was looked in vain for one, one step after the other.
+    pub(super) looks: u32,
     pub(super) deltas: Vec<Delta>,
     pub(super) next_delta: usize,
     /// Before this step nothing but default behaviour is asked for.
@@ -221,6 +223,7 @@ impl World {
             fair_at: PATIENCE,
             starved_at: 0,
             overdue: None,
+            looks: 0,
             deltas: Vec::new(),
             next_delta: 0,
             next_special: 0,
@@ -299,7 +302,7 @@ impl World {
         self.alt = Alt::DEFAULT;
         self.forced = false;
         self.previous_enabled = false;
-        (self.fair_at, self.starved_at, self.overdue) = (PATIENCE, 0, None);
+        (self.fair_at, self.starved_at, self.overdue, self.looks) = (PATIENCE, 0, None, 0);
         self.limit = self.max_steps;
         self.find_next_special();
         self.begin_races();

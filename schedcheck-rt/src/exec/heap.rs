@@ -8,6 +8,9 @@
 //! Each thread has a region of its own, at a fixed place, and a block that a thread frees is reused
 //! by that thread only. So a thread's addresses depend on what it did itself, not on how the steps
 //! of other threads fell in between: equivalent schedules get the same addresses.
+//!
+//! And they get the same contents: what an earlier execution left there is wiped. Whether a loop changes something
+//! ([`super::written`]) must not depend on what was there before the program wrote to it for the first time.
 
 use super::active;
 use crate::races::{HeapLayout, Touch};
@@ -158,7 +161,11 @@ impl Heap {
         }
         region.generation = self.generation;
         // Threads start at different cache sets.
-        region.fresh = 64 * (thread % 64);
+        let start = 64 * (thread % 64);
+        let used = region.fresh.saturating_sub(start);
+        // SAFETY: mapped memory of the region; the execution that used it is over.
+        unsafe { ((BASE + thread * REGION + start) as *mut u8).write_bytes(0, used) };
+        region.fresh = start;
         region.known = NOTHING;
         if self.delays_reuse {
             let new = || Box::new(Line { last: [0; CLASSES], length: [0; CLASSES] });

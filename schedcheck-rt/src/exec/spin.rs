@@ -23,6 +23,11 @@
 //! gated after [`ROUNDS`] rounds without a change, if it yields, sleeps or gives a spin hint: a
 //! thread does that when it can do nothing else (the good samaritan of CHESS). One that gives no
 //! hint is gated after [`ROUNDS_WITHOUT_HINT`]: by then a fair scheduler would have let others run.
+//!
+//! But a round that leaves other memory than it found, outside its stack, and meanwhile held a lock or changed an atomic, does
+//! not wait: it works, however often it sleeps between, and others can see what it did as soon as it lets go of the lock.
+//! Such rounds do not count. Where memory is not watched, every round that held a lock may be one.
+//!
 //! These bounds are named in the coverage statement. A gated thread gets its turn again when nothing else can run, so
 //! bounded loops come to their end; one that goes on to the step limit is a livelock. That a loop with a hint comes to its
 //! end earlier is an alternative ([`super::patience`]).
@@ -436,7 +441,7 @@ impl World {
         let spin = &self.spins[self.running];
         let trail = self.trail();
         let Some(round) = spin.round(place, trail) else { return Round::Useful };
-        let (mut hints, mut only_looks) = (false, true);
+        let (mut hints, mut only_looks, mut has_effects) = (false, true, false);
         let mut first = NO_STEP;
         let mut same_loop = false;
         for step in round {
@@ -445,6 +450,7 @@ impl World {
             first = first.min(step);
             hints |= matches!(kind, Kind::Yield | Kind::Sleep);
             only_looks &= patience::may_be_part(kind);
+            has_effects |= trail.has_effect(step);
             if object == ObjectId::NONE || kind == Kind::Spin {
                 continue;
             }
@@ -477,7 +483,13 @@ impl World {
             Cells { addresses: &self.addresses, events: &self.trace.events, generation: self.generation };
         let knowledge = self.races.as_ref().map(|races| races.knowledge());
         let others = Others { cells, foreign: &self.foreign, knowledge };
+        // SAFETY: written in this execution, whose memory stays where it is.
+        let leaves_something = self.races.is_none() || unsafe { spin.written.left_something() };
         let exact = spin.is_as_before(place, frame, base, &others);
+        if !exact && has_effects && leaves_something {
+            spin.rounds = 0;
+            return Round::Useful;
+        }
         let enough = if hints { ROUNDS } else { ROUNDS_WITHOUT_HINT };
         if !exact && (spin.rounds <= enough || spin.comparisons < COMPARISONS) {
             return Round::Useful;

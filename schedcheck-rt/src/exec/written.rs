@@ -34,8 +34,10 @@ pub(crate) struct Written {
     /// Whether there is such a state.
     watching: bool,
     words: Vec<Word>,
-    /// It is not as it was, whatever the words hold now.
+    /// What it wrote is not as it was, whatever the words hold now.
     differs: bool,
+    /// It asked for what is different each time.
+    moved_on: bool,
 }
 
 impl Written {
@@ -50,12 +52,13 @@ impl Written {
         self.watching = false;
         self.words.clear();
         self.differs = false;
+        self.moved_on = false;
     }
 
     /// The thread does what comes out differently each time.
     #[inline]
     pub(super) fn moves_on(&mut self) {
-        self.differs = true;
+        self.moved_on = true;
     }
 
     #[inline]
@@ -111,14 +114,23 @@ impl Written {
         }
     }
 
-    /// Whether all that was written is again what it was.
+    /// Whether all that was written is again what it was, and nothing else tells this round from the one before.
     ///
     /// # Safety
-    /// It must be readable still.
+    /// What was written must be readable still.
     pub(super) unsafe fn is_undone(&self) -> bool {
         // SAFETY: the caller's promise.
-        let is_same = |kept: &Word| unsafe { word(kept.address) } & kept.mask == kept.before;
-        !self.differs && self.words.iter().all(is_same)
+        !self.moved_on && !unsafe { self.left_something() }
+    }
+
+    /// Whether something that was written is not what it was.
+    ///
+    /// # Safety
+    /// As of [`Written::is_undone`].
+    pub(super) unsafe fn left_something(&self) -> bool {
+        // SAFETY: the caller's promise.
+        let is_other = |kept: &Word| unsafe { word(kept.address) } & kept.mask != kept.before;
+        self.differs || self.words.iter().any(is_other)
     }
 }
 
@@ -155,7 +167,7 @@ impl World {
             // SAFETY: what is watched stays mapped for as long as the execution.
             unsafe { written.will_write(address, size) };
         } else {
-            written.moves_on();
+            written.differs = true;
         }
     }
 }

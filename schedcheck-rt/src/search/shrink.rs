@@ -31,6 +31,8 @@ type Cut = SmallVec<[u32; 8]>;
 
 /// Cuts looked at before giving up.
 const LIMIT: usize = 200_000;
+/// Steps looked at, of which a cut may take as many as there are.
+const STEPS_LIMIT: usize = 1_000_000_000;
 
 /// The plan with the fewest preemptions, then switches, that executes the class of `trace`; and
 /// its number of preemptions. `None` if that is too much work.
@@ -42,6 +44,7 @@ pub fn minimise(trace: &Trace) -> Option<(Plan, u32)> {
     let mut best: FxHashMap<(Cut, u16), Cost> = FxHashMap::default();
     let mut came_from: FxHashMap<(Cut, u16), u16> = FxHashMap::default();
     let nobody = u16::MAX;
+    let limit = LIMIT.min(STEPS_LIMIT / trace.events.len().max(1));
     let start: Cut = SmallVec::from_elem(0, threads);
     best.insert((start.clone(), nobody), (0, 0));
     open.push((Reverse((0, 0)), 0, start, nobody));
@@ -53,7 +56,7 @@ pub fn minimise(trace: &Trace) -> Option<(Plan, u32)> {
             let order = trace_back(&came_from, cut, last);
             return Some((plan(trace, &history, &order), cost.0));
         }
-        if best.len() > LIMIT {
+        if best.len() > limit {
             return None;
         }
         let goes_on = last != nobody && could_run(trace, &history, &cut, ThreadId(last));

@@ -352,7 +352,7 @@ fn nobody_works_for_ever_while_others_could_run() {
 /// A plan lets it run right before the limit; that there are many steps before that says nothing.
 #[test]
 fn who_is_stopped_late_is_not_endless() {
-    let mut turns: Vec<(u32, u16)> = (1..10).map(|turn| (turn * 1_000, 1)).collect();
+    let mut turns: Vec<(u32, u16)> = (1_000..9_995).map(|step| (step, 1)).collect();
     turns.push((9_995, 2));
     let (trace, outcome) = run(works_until_it_is_stopped, &turns);
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
@@ -368,10 +368,88 @@ fn who_is_stopped_late_is_not_endless() {
 /// What is kept from running for ever is given up: nobody can tell.
 #[test]
 fn who_is_never_let_run_is_no_livelock() {
-    let turns: Vec<(u32, u16)> = (1..40).map(|turn| (turn * 1_000, 1)).collect();
+    let turns: Vec<(u32, u16)> = (1_000..40_000).map(|step| (step, 1)).collect();
     let (trace, outcome) = run(works_until_it_is_stopped, &turns);
     assert!(matches!(outcome, Outcome::Abandoned), "{outcome:?}");
     assert!((30_000..31_100).contains(&trace.events.len()), "{}", trace.events.len());
+}
+
+/// One thread takes a lock again and again until another one, which needs the lock for that, says that it is enough. `early` is
+/// the number of steps before that.
+fn takes_the_lock_until_it_is_stopped(early: usize) -> TestResult {
+    let shared = Arc::new((Mutex::new(false), AtomicUsize::new(0)));
+    let (worker, stopper) = (shared.clone(), shared.clone());
+    let works = thread::spawn(move || {
+        for _ in 0..early {
+            worker.1.fetch_add(1, SeqCst);
+        }
+        while !*worker.0.lock().unwrap() {
+            worker.1.fetch_add(1, SeqCst);
+        }
+    });
+    let stops = thread::spawn(move || *stopper.0.lock().unwrap() = true);
+    works.join().unwrap();
+    stops.join().unwrap();
+    Ok(())
+}
+
+/// Whoever looks whether it could run may find it waiting every time, if rounds and looks keep time.
+#[test]
+fn nobody_is_kept_from_a_lock_that_is_free_now_and_then() {
+    let bodies: [fn() -> TestResult; 4] = [
+        || takes_the_lock_until_it_is_stopped(0),
+        || takes_the_lock_until_it_is_stopped(1),
+        || takes_the_lock_until_it_is_stopped(2),
+        || takes_the_lock_until_it_is_stopped(3),
+    ];
+    for body in bodies {
+        let (trace, outcome) = run(body, &[]);
+        assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+        assert!(trace.events.len() < 4_000, "{}", trace.events.len());
+    }
+}
+
+/// Twenty-four threads work until the last one stops them.
+fn many_work_until_they_are_stopped() -> TestResult {
+    let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    let works = |shared: Arc<(AtomicUsize, AtomicUsize)>| {
+        move || {
+            while shared.0.load(SeqCst) == 0 {
+                shared.1.fetch_add(1, SeqCst);
+            }
+        }
+    };
+    let workers: Vec<_> = (0..24).map(|_| thread::spawn(works(shared.clone()))).collect();
+    let stops = thread::spawn(move || shared.0.store(1, SeqCst));
+    workers.into_iter().for_each(|worker| worker.join().unwrap());
+    stops.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn every_one_of_many_threads_gets_its_turn() {
+    let (trace, outcome) = run(many_work_until_they_are_stopped, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() < 5_000, "{}", trace.events.len());
+}
+
+/// A thread in the background works for ever; the test ends.
+fn leaves_somebody_at_work() -> TestResult {
+    let count = Arc::new(AtomicUsize::new(0));
+    let shared = count.clone();
+    thread::spawn(move || {
+        loop {
+            shared.fetch_add(1, SeqCst);
+        }
+    });
+    count.load(SeqCst);
+    Ok(())
+}
+
+#[test]
+fn what_goes_on_in_the_background_after_the_test_is_no_livelock() {
+    let (_, outcome) = run(leaves_somebody_at_work, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
 }
 
 /// Two threads wait for a third by trying to take what they cannot get.
