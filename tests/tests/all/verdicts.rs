@@ -158,6 +158,12 @@ const PASSING: &[(&str, Coverage, &[&str])] = &[
     ("threads::six_threads_that_share_nothing", Exactly(1), &["42"]),
     ("threads::thread_locals_end_before_join_returns", Exactly(1), &["1"]),
     ("threads::worker_that_waits_for_ever", Exactly(1), &["done"]),
+    ("work::add_items_and_give_hints", Complete, &["0", "1", "2", "3", "4", "5", "6"]),
+    ("work::add_items_and_sleep", Complete, &["0", "1", "2", "3", "4", "5", "6"]),
+    ("work::add_items_and_yield", Complete, &["0", "1", "2", "3", "4", "5", "6"]),
+    ("work::add_many_items_without_a_pause", Complete, &["false", "true"]),
+    ("work::add_under_a_lock_made_of_an_atomic", Complete, &["0", "1", "2", "3", "4", "5", "6"]),
+    ("work::write_and_yield", Complete, &["0", "1", "2", "3", "4", "5", "6"]),
 ];
 
 /// The probes that fail: the outcome, and what its message begins with.
