@@ -13,14 +13,13 @@ use super::fairness::PATIENCE;
 use super::foreign::ForeignWrites;
 use super::heap::Heap;
 use super::image::Image;
-use super::intentions::pending_accesses;
 use super::outcome::{Divergence, Outcome, PanicReport, expected_turn};
 use super::outside::Met;
 use super::patience::AtOnce;
 use super::places::PlaceTable;
 use super::places::sites::SiteTable;
 use super::run::TestResult;
-use super::script::{Script, without_waking};
+use super::script::Script;
 use super::spin::{Spin, Used};
 use super::stacks::StackPool;
 use super::switch::{Backend, Exit};
@@ -31,8 +30,7 @@ use super::view::Needed;
 use crate::model::{Kind, ObjectKind, Objects, Op, Ready, Site};
 use crate::races::Detector;
 use crate::search::step::{
-    Access, Alt, BudgetKind, Choice, Decision, Delta, Guide, NO_STEP, ObjectId, Pending, StepIndex, ThreadId,
-    Trace,
+    Alt, BudgetKind, Choice, Decision, Delta, Guide, NO_STEP, ObjectId, Pending, StepIndex, ThreadId, Trace,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -135,7 +133,7 @@ pub(crate) struct World {
     pub(super) callers: Callers,
     pub(super) prefix: StepIndex,
     pub(super) guide: Option<*mut dyn Guide>,
-    views: Vec<Pending>,
+    pub(super) views: Vec<Pending>,
     /// What carries its threads.
     pub(crate) backend: Backend,
     /// What std keeps for the root's thread of the system.
@@ -388,7 +386,7 @@ impl World {
     }
 
     #[inline]
-    fn ready(&self, slot: Slot) -> Ready {
+    pub(super) fn ready(&self, slot: Slot) -> Ready {
         let thread = &self.threads[slot];
         if thread.ended || self.sleeps_on(thread) || self.closely && self.is_kept_back(slot) {
             return Ready::when(false);
@@ -499,15 +497,6 @@ impl World {
             }
         }
         true
-    }
-
-    /// Writes into the trace what all but the thread that gets its turn wait for, at a step that is forced.
-    #[cold]
-    fn keep_waiting(&mut self, step: StepIndex) {
-        self.collect_pending();
-        let current = self.threads[self.current].id;
-        let others = self.views.iter().filter(|pending| pending.thread != current);
-        self.trace.waiting.extend(others.map(|&pending| (step, pending)));
     }
 
     /// Default behaviour: the running thread goes on, unless another one is overdue. If it blocks, ended or yields, the first
@@ -629,40 +618,6 @@ impl World {
         let running = self.trace.events.last().map(|event| event.thread);
         // SAFETY: the guide outlives the execution it was given for, and nobody else uses it then.
         unsafe { (*guide).choose(step, running, &self.views) }
-    }
-
-    /// Writes down what every live thread is about to do.
-    pub(crate) fn collect_pending(&mut self) {
-        self.views.clear();
-        for slot in 0..self.threads.len() {
-            if self.threads[slot].ended {
-                continue;
-            }
-            let ready = self.ready(slot);
-            let site = self.place_of(slot);
-            let thread = &self.threads[slot];
-            self.views.push(Pending {
-                thread: thread.id,
-                enabled: ready.enabled,
-                costly_alts: if self.is_directed(slot) { without_waking(ready.costly) } else { ready.costly },
-                accesses: if self.twins && self.waits_for_twin(slot) {
-                    // What it will do, the twin before it does first.
-                    [Access::NONE; 2]
-                } else {
-                    pending_accesses(&self.objects, &thread.op, ready.enabled)
-                },
-                site,
-                yields: matches!(thread.op.kind, Kind::Yield | Kind::Sleep),
-                held: thread.held || self.cooperative && thread.op.kind != Kind::Label,
-                comes_round: self.spins[slot].comes_round,
-            });
-        }
-    }
-
-    /// Writes the pending operations at the end into the trace.
-    pub(crate) fn keep_pending(&mut self) {
-        self.collect_pending();
-        std::mem::swap(&mut self.views, &mut self.trace.pending);
     }
 
     /// The object of `kind` at `address`.
