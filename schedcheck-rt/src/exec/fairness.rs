@@ -115,7 +115,7 @@ impl World {
         };
         let is_kept_out = self.overdue.is_none() && too_long().any(competes);
         self.looks = if is_kept_out { (self.looks + 1) % LOOKS_IN_A_ROW } else { 0 };
-        let pause = (patience / (self.threads.len() as StepIndex).max(1)).max(BETWEEN_LOOKS);
+        let pause = (patience / self.threads.len() as StepIndex).max(BETWEEN_LOOKS);
         self.fair_at = step + if self.looks > 0 { 1 } else { pause };
         self.find_next_special();
     }

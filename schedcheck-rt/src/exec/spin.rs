@@ -28,7 +28,7 @@
 //! not wait: it works, however often it sleeps between, and others can see what it did as soon as it lets go of the lock.
 //! Such rounds do not count. Where memory is not watched, every round that held a lock may be one.
 //!
-//! These bounds are named in the coverage statement. A gated thread gets its turn again when nothing else can run, so
+//! The bounds on rounds are named in the coverage statement. A gated thread gets its turn again when nothing else can run, so
 //! bounded loops come to their end; one that goes on to the step limit is a livelock. That a loop with a hint comes to its
 //! end earlier is an alternative ([`super::patience`]).
 //!
@@ -484,9 +484,9 @@ impl World {
         let knowledge = self.races.as_ref().map(|races| races.knowledge());
         let others = Others { cells, foreign: &self.foreign, knowledge };
         // SAFETY: written in this execution, whose memory stays where it is.
-        let leaves_something = self.races.is_none() || unsafe { spin.written.left_something() };
+        let works = has_effects && (self.races.is_none() || unsafe { spin.written.left_something() });
         let exact = spin.is_as_before(place, frame, base, &others);
-        if !exact && has_effects && leaves_something {
+        if works && !exact {
             spin.rounds = 0;
             return Round::Useful;
         }
