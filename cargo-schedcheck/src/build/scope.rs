@@ -42,6 +42,15 @@ fn values<'a>(args: &'a [String], name: &'a str) -> impl Iterator<Item = &'a str
     })
 }
 
+/// Whether the call names a crate that `name` stands for: `--extern NAME=PATH`, perhaps with `priv:` and the like before it.
+pub fn is_given(args: &[String], name: &str) -> bool {
+    let stands_for = |value: &str| {
+        let named = value.split_once('=').map_or(value, |(named, _)| named);
+        named.rsplit_once(':').map_or(named, |(_, named)| named) == name
+    };
+    values(args, "--extern").any(stands_for)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,6 +86,14 @@ mod tests {
         assert_eq!(of("- --crate-name ___ --print=file-names --print=cfg", true), Scope::Leave);
         assert_eq!(of("-vV", true), Scope::Leave);
         assert_eq!(of("--crate-name left_alone src/lib.rs --target x", true), Scope::Leave);
+    }
+
+    #[test]
+    fn dependencies_may_have_the_names_of_what_is_swapped() {
+        let line = "--extern priv,noprelude:core=libcore.rlib --extern=std=libstd.rlib --extern proc_macro";
+        let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        assert!(["core", "std", "proc_macro"].iter().all(|name| is_given(&args, name)));
+        assert!(!is_given(&args, "test") && !is_given(&args, "priv"));
     }
 
     #[test]

@@ -155,20 +155,24 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
             let Some(manifest) = manifest else {
                 return fail("the engine's files are gone; run `cargo schedcheck` again");
             };
-            swap(&mut command, &manifest, test);
+            swap(&mut command, &manifest, test, &readable);
             if real {
                 instrument(&mut command, Instrument::from_env(), &readable);
+                command.args(lint_cap(&readable));
             }
         }
     }
     replace_process(command)
 }
 
-fn swap(command: &mut Command, manifest: &Manifest, test: bool) {
-    command.arg("--extern").arg(format!("std={}", manifest.std));
-    command.arg("--extern").arg(format!("core={}", manifest.core));
-    if test {
-        command.arg("--extern").arg(format!("test={}", manifest.test));
+fn swap(command: &mut Command, manifest: &Manifest, test: bool, args: &[String]) {
+    let facades =
+        [("std", &manifest.std, true), ("core", &manifest.core, true), ("test", &manifest.test, test)];
+    for (name, facade, wanted) in facades {
+        // A dependency of that name, often a mere alias of the real one, has been swapped itself.
+        if wanted && !scope::is_given(args, name) {
+            command.arg("--extern").arg(format!("{name}={facade}"));
+        }
     }
     command.arg("-L").arg(format!("dependency={}", manifest.lib));
     command.args(["--cfg", "schedcheck", "--check-cfg", "cfg(schedcheck)"]);
@@ -181,6 +185,13 @@ fn instrument(command: &mut Command, mode: Instrument, args: &[String]) {
         // Attributes by `macro_rules!`, as the facade's is, are no stable feature for those who use them either.
         command.arg("-Zcrate-attr=feature(macro_attr)");
     }
+}
+
+/// No lint fails a build: whether a crate satisfies its own is not the question here, and the swap raises some that are not
+/// meant for its author (`extern crate std` counts as unused). Cargo caps the lints of published crates itself.
+fn lint_cap(args: &[String]) -> Option<&'static str> {
+    let is_capped = args.iter().any(|arg| arg.starts_with("--cap-lints"));
+    (!is_capped).then_some("--cap-lints=warn")
 }
 
 /// Flags by which every function is seen on call stacks: names that a user gives (`--trust`, `--focus`, `--method`)
