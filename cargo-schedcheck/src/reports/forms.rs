@@ -289,12 +289,16 @@ fn doing(step: &Step) -> String {
     }
 }
 
+/// The limit of steps cannot tell a loop without end from a long one.
+const MERELY_LONG: &str =
+    "a test that is merely long comes to its end with more steps (`--max-steps`), or with fewer rounds";
+
 /// The round that repeats.
 fn livelock(finished: &Finished) -> Form<'_> {
     let Some(lasso) = Lasso::of(finished) else {
         let title = titled("livelock", &finished.message);
-        let help = "a test that would come to its end needs more steps: `--max-steps`".to_owned();
-        return with_location(finished, Vec::new(), vec![("help", help)], title, "never gets past here");
+        let notes = vec![("help", MERELY_LONG.to_owned())];
+        return with_location(finished, Vec::new(), notes, title, "here when the limit was reached");
     };
     let round = lasso.round(finished);
     let mut threads: Vec<usize> = round.iter().map(|step| step.thread).collect();
@@ -306,8 +310,8 @@ fn livelock(finished: &Finished) -> Form<'_> {
         [most @ .., last] => format!("{} and {last} go", most.join(", ")),
         [] => "the test goes".to_owned(),
     };
-    let steps = counted(lasso.length as u64, "step");
-    let title = format!("livelock: {who} round and round, {steps} in each round");
+    let (limit, steps) = (counted(finished.steps, "step"), counted(lasso.length as u64, "step"));
+    let title = format!("livelock: no end after {limit}; {who} round and round, {steps} in each round");
     let mut marks: Vec<Mark<'_>> = Vec::new();
     for step in round {
         let Some(site) = &step.site else { continue };
@@ -328,10 +332,7 @@ fn livelock(finished: &Finished) -> Form<'_> {
     for entry in &finished.blocked {
         notes.push(("note", waiting(finished, entry).replace(" waits here", " waits meanwhile")));
     }
-    notes.push((
-        "help",
-        "a loop that counts and would come to its end needs more steps: `--max-steps`".to_owned(),
-    ));
+    notes.push(("help", MERELY_LONG.to_owned()));
     with_location(
         finished,
         vec![Section { title: String::new(), marks }],

@@ -2,7 +2,7 @@
 use std::ops::Range;
 
 use super::story::word;
-use crate::run::wire::{Finished, Outcome, Step};
+use crate::run::wire::{Blocked, Finished, Outcome, Step};
 
 /// Longer rounds are not recognised.
 const LONGEST: usize = 2_000;
@@ -50,8 +50,14 @@ impl Lasso {
                 .iter()
                 .any(|step| step.thread == thread && matches!(word(&step.op), "end" | "finish"))
         };
+        // Whoever waits for what a round gives up again can run in every one of them.
+        let given_up = |object: &Option<String>| {
+            let gives_up = |step: &Step| step.object == *object && word(&step.op) == "unlock";
+            object.is_some() && round.iter().any(gives_up)
+        };
+        let is_blocked = |blocked: &Blocked, thread| blocked.thread == thread && !given_up(&blocked.object);
         let can_run = |thread: &usize| {
-            !finished.blocked.iter().any(|blocked| blocked.thread == *thread)
+            !finished.blocked.iter().any(|blocked| is_blocked(blocked, *thread))
                 && !round.iter().any(|step| step.thread == *thread)
                 && !ended(*thread)
         };
@@ -120,6 +126,25 @@ mod tests {
         assert!(!beside(100, begins));
         assert!(beside(100, ends));
         assert!(beside(10_000, begins), "it waits for something that nobody does");
+    }
+
+    #[test]
+    fn who_waits_for_a_lock_that_every_round_gives_up_had_no_turn_yet_either() {
+        let beside = |last: &str| {
+            let rounds: Vec<String> = ["mutex.lock", last]
+                .repeat(9)
+                .iter()
+                .map(|op| format!(r#"{{"thread":0,"op":"{op}","object":"mutex#1"}}"#))
+                .collect();
+            let json = format!(
+                r#"{{"outcome":"livelock","threads":[{{"path":"0"}},{{"path":"0.1"}}],"trace":[{}],
+                "blocked":[{{"thread":1,"op":"mutex.lock","object":"mutex#1"}}]}}"#,
+                rounds.join(",")
+            );
+            Lasso::of(&serde_json::from_str(&json).unwrap()).is_some()
+        };
+        assert!(!beside("mutex.unlock"));
+        assert!(beside("mutex.try_lock"));
     }
 
     #[test]

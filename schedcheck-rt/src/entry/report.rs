@@ -88,7 +88,7 @@ pub(super) fn finished(execution: &Execution, outcome: &Outcome, figures: &Figur
         .write(event)
         .number("preemptions", view.preemptions())
         .number("steps", view.steps.len() as u64)
-        .raw("location", &location(view, outcome))
+        .raw("location", &location(execution, outcome))
         .number("thread", failed_thread(execution, outcome))
         .flag("lost_wakeup", matches!(outcome, Outcome::Deadlock(Deadlock { lost_wakeup: Some(_), .. })))
         .raw("schedule", &schedule(view))
@@ -200,9 +200,10 @@ fn cycle(view: &View, outcome: &Outcome) -> String {
 }
 
 /// Where the reader should look first.
-fn location(view: &View, outcome: &Outcome) -> String {
+fn location(execution: &Execution, outcome: &Outcome) -> String {
+    let view = execution.view();
     match outcome {
-        Outcome::Panicked(report) => site(report.location.as_ref()),
+        Outcome::Panicked(report) => site(report.place().as_ref()),
         Outcome::DataRace(race) => {
             let [earlier, later] = &race.accesses;
             site(later.place.as_ref().or(earlier.place.as_ref()))
@@ -213,7 +214,10 @@ fn location(view: &View, outcome: &Outcome) -> String {
             });
             site(first.map(|blocked| &blocked.place))
         }
-        _ => site(view.steps.last().map(|step| &step.place)),
+        _ => {
+            let last = view.steps.len().checked_sub(1);
+            site(last.map(|last| place_of_step(execution, last)).as_ref())
+        }
     }
 }
 
@@ -281,9 +285,14 @@ fn threads(view: &View) -> String {
     )
 }
 
+/// Where it stands in user code, or else where its operation says.
+fn place_of_step(execution: &Execution, step: usize) -> (String, u32, u32) {
+    execution.caller(step).place.unwrap_or_else(|| execution.view().steps[step].place.clone())
+}
+
 fn steps(execution: &Execution) -> String {
-    json::array(execution.view().steps.iter().enumerate().map(|(index, step)| {
-        let caller = execution.caller(index);
+    let steps = execution.view().steps.iter().zip(execution.callers());
+    json::array(steps.enumerate().map(|(index, (step, caller))| {
         let event = Object::new()
             .number("step", index as u64)
             .number("thread", step.thread as u64)

@@ -16,13 +16,14 @@ impl Call {
     fn is_of_user(&self) -> bool {
         let (file, ..) = &self.place;
         let own = ["schedcheck_rt::", "<schedcheck_rt::"];
-        !file.starts_with("/rustc/")
-            && !file.contains("/library/std/src/")
-            && !file.contains("/library/core/src/")
-            && !file.contains("/library/alloc/src/")
-            && !is_own(file)
-            && !own.iter().any(|prefix| self.function.starts_with(prefix))
+        !is_of_std(file) && !is_own(file) && !own.iter().any(|prefix| self.function.starts_with(prefix))
     }
+}
+
+/// Whether a file belongs to std, wherever its sources are.
+pub(super) fn is_of_std(file: &str) -> bool {
+    let folders = ["/library/std/src/", "/library/core/src/", "/library/alloc/src/"];
+    file.starts_with("/rustc/") || folders.iter().any(|folder| file.contains(folder))
 }
 
 /// Whether a file belongs to the engine, in its sysroot or in a test of its own. Users have folders named `engine`, too.

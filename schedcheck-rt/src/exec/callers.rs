@@ -2,15 +2,18 @@
 //!
 //! The operations of facades know their callers (`track_caller`). Those that generic code of std does, compiled into user
 //! crates (reference counts), are met in calls that the compiler has put in, and what a lock does in the kernel is met in a
-//! system call: there only the stack tells who wanted it. And where a dependency from the registry does something, the stack
-//! tells what the user's own code has called.
+//! system call: there only the stack tells who wanted it. The caller may also be std (`receiver.iter().sum()`,
+//! `map(JoinHandle::join)`, `drop(sender)`). And where a dependency from the registry does something, the stack tells what
+//! the user's own code has called.
 
-use super::call_stack::{Call, calls_of_user, is_own};
+use super::call_stack::{Call, calls_of_user, is_of_std, is_own};
 use super::controller::World;
 use super::outcome::of_package;
 use super::run::Execution;
+use super::view::StepView;
 use crate::model::{Kind, Op};
 use crate::search::step::StepIndex;
+use rustc_hash::FxHashMap;
 use std::backtrace::Backtrace;
 use std::collections::VecDeque;
 
@@ -44,7 +47,7 @@ impl Callers {
         let calls = calls_of_user(&self.0[at].1);
         let own = calls.iter().position(|call| !is_of_registry(&call.place.0));
         let called = own.filter(|own| *own > 0).map(|own| (name(&calls[own - 1]), calls[own].place.clone()));
-        let innermost = calls.into_iter().next().filter(|_| is_own(&place.0));
+        let innermost = calls.into_iter().next().filter(|_| is_own(&place.0) || is_of_std(&place.0));
         Caller { place: innermost.map(|call| call.place), call: called }
     }
 }
@@ -84,7 +87,28 @@ fn last_segment(path: &str) -> usize {
 }
 
 impl Execution {
-    /// Who called for a step of the last execution, if that was for a report.
+    /// Who called for each step of the last execution, if that was for a report.
+    ///
+    /// Stacks of early steps are not kept. An early step that looks like later ones, all of which were called for at one
+    /// place, was called for there, too: that is what loops do.
+    pub(crate) fn callers(&self) -> Vec<Caller> {
+        let steps = &self.view().steps;
+        let look = |step: &'_ StepView| (step.thread, step.op, step.object.clone(), step.place.clone());
+        let mut callers: Vec<Caller> = (0..steps.len()).map(|step| self.caller(step)).collect();
+        let mut places = FxHashMap::default();
+        for (step, caller) in steps.iter().zip(&callers) {
+            if let Some(place) = &caller.place {
+                let agreed = places.entry(look(step)).or_insert_with(|| Some(place.clone()));
+                agreed.take_if(|agreed| agreed != place);
+            }
+        }
+        for (step, caller) in steps.iter().zip(&mut callers).filter(|(_, caller)| caller.place.is_none()) {
+            caller.place = places.get(&look(step)).cloned().flatten();
+        }
+        callers
+    }
+
+    /// Who called for a step of the last execution, if that was for a report and its stack was kept.
     pub(crate) fn caller(&self, step: usize) -> Caller {
         let place = &self.view().steps[step].place;
         self.world().callers.of(step as StepIndex, place)
@@ -95,15 +119,28 @@ impl World {
     /// Keeps who called for the running thread's operation, if its place does not tell the user enough.
     #[cold]
     pub(super) fn note_caller(&mut self, op: &Op, step: StepIndex) {
-        let on_futex = matches!(op.kind, Kind::FutexWait | Kind::FutexSleep | Kind::FutexWake);
         let file = op.site.file();
-        if is_own(file) && (on_futex || op.kind.is_on_memory()) || is_of_registry(file) {
+        if is_placeless(op) || is_own(file) && op.kind.is_on_memory() || is_of_registry(file) {
             if self.callers.0.len() == KEPT {
                 self.callers.0.pop_front();
             }
             self.callers.0.push_back((step, Backtrace::force_capture()));
         }
     }
+
+    /// The same for what it announces, at which it may be found blocked in the end.
+    #[cold]
+    pub(super) fn note_calls(&mut self, op: &Op) {
+        let calls = is_placeless(op).then(|| Box::new(Backtrace::force_capture()));
+        self.threads[self.current].calls = calls;
+    }
+}
+
+/// Whether an operation stands in std, or in the engine, which makes the system calls its own.
+fn is_placeless(op: &Op) -> bool {
+    let file = op.site.file();
+    let on_futex = matches!(op.kind, Kind::FutexWait | Kind::FutexSleep | Kind::FutexWake);
+    is_own(file) && on_futex || is_of_std(file)
 }
 
 #[cfg(test)]

@@ -419,6 +419,9 @@ impl World {
             self.note_place(op);
         }
         debug_assert!(!self.is_at_once(), "nobody comes between");
+        if self.keep_needed {
+            self.note_calls(op);
+        }
         let me = self.current;
         self.threads[me].op = *op;
         if !self.decide() {

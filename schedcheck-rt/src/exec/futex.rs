@@ -3,7 +3,6 @@
 use super::{Active, outside};
 use crate::model::{Kind, ObjectKind, Op};
 use crate::search::step::ObjectId;
-use std::backtrace::Backtrace;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -82,19 +81,8 @@ impl Active {
             return -i64::from(libc::EAGAIN);
         }
         let sleep = Op { deadline, ..Op::new(Kind::FutexSleep, queue, site) };
-        self.note_calls(true);
         let woken = self.perform(sleep) != crate::model::TIMED_OUT;
-        self.note_calls(false);
         if woken { 0 } else { -i64::from(libc::ETIMEDOUT) }
-    }
-
-    /// Keeps who called whom while the thread waits, if that is for a report: the site is our own.
-    fn note_calls(&self, waits: bool) {
-        if self.world().keep_needed {
-            self.in_engine(|world| {
-                world.threads[world.running].calls = waits.then(|| Box::new(Backtrace::force_capture()));
-            });
-        }
     }
 
     pub(super) fn futex_wake(&self, queue: Queue, count: u32) -> i64 {

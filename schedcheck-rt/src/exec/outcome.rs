@@ -1,7 +1,10 @@
 //! Every way an execution can end.
 
+use super::call_stack::calls_of_user;
 use crate::model::Site;
 use crate::search::step::{Alt, BudgetKind, ThreadId};
+use std::backtrace::Backtrace;
+use std::sync::Arc;
 
 /// How one execution ended.
 #[derive(Clone, Debug)]
@@ -42,8 +45,18 @@ pub struct PanicReport {
     pub message: String,
     /// Where.
     pub location: Option<(String, u32, u32)>,
+    /// The calls that led there, if that is in std and for a report.
+    pub(super) calls: Option<Arc<Backtrace>>,
     /// Panics of other threads before it, which may be its cause: who, what, where.
     pub earlier: Vec<String>,
+}
+
+impl PanicReport {
+    /// Where the user should look: what was called in user code, if std panicked (`queue[0]`, `map(Result::unwrap)`).
+    pub fn place(&self) -> Option<(String, u32, u32)> {
+        let calls = self.calls.as_deref().map(calls_of_user).unwrap_or_default();
+        calls.into_iter().next().map(|call| call.place).or_else(|| self.location.clone())
+    }
 }
 
 /// A data race, or an access to memory that was freed.

@@ -1,10 +1,12 @@
 //! Panics under control: noted, not printed. Thousands of schedules may panic as the test intends.
 
+use super::call_stack::is_of_std;
 use super::outcome::PanicReport;
 use super::{Active, active};
 use std::any::Any;
+use std::backtrace::Backtrace;
 use std::panic::PanicHookInfo;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// What a scope panics with when one of its threads did. It says nothing of the cause.
 pub(crate) const IN_SCOPE: &str = "a scoped thread panicked";
@@ -39,7 +41,9 @@ fn note(info: &PanicHookInfo<'_>) -> bool {
         let thread = world.threads[world.current].id;
         let location = info.location().map(|at| (at.file().to_owned(), at.line(), at.column()));
         let message = payload_text(info.payload());
-        world.panics.push(PanicReport { thread, message, location, earlier: Vec::new() });
+        let is_std = world.keep_needed && info.location().is_some_and(|at| is_of_std(at.file()));
+        let calls = is_std.then(|| Arc::new(Backtrace::force_capture()));
+        world.panics.push(PanicReport { thread, message, location, calls, earlier: Vec::new() });
     });
     true
 }
@@ -52,7 +56,8 @@ pub(crate) fn note_passed_on(active: Active, payload: &(dyn Any + Send)) {
         let message = payload_text(payload);
         let noted = world.panics.iter().rfind(|report| report.thread == thread);
         if noted.is_none_or(|report| report.message != message) {
-            world.panics.push(PanicReport { thread, message, location: None, earlier: Vec::new() });
+            let report = PanicReport { thread, message, location: None, calls: None, earlier: Vec::new() };
+            world.panics.push(report);
         }
     });
 }

@@ -384,6 +384,7 @@ fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Opt
                 // Out of the execution's heap, which is about to go.
                 message: message.as_str().to_owned(),
                 location: None,
+                calls: None,
                 earlier: Vec::new(),
             }));
         }
@@ -424,6 +425,7 @@ fn panic_of(world: &World, slot: usize) -> PanicReport {
             thread,
             message: "panicked without a message (a custom panic hook is installed)".to_owned(),
             location: None,
+            calls: None,
             earlier: Vec::new(),
         };
     };
@@ -446,7 +448,7 @@ fn cause_of(world: &World, slot: usize) -> PanicReport {
 fn describe(world: &World, report: &PanicReport) -> String {
     let slot = world.threads.iter().position(|thread| thread.id == report.thread);
     let name = slot.map_or_else(|| "?".to_owned(), |slot| view::thread_name(world, slot));
-    let place = match &report.location {
+    let place = match report.place() {
         Some((file, line, column)) => format!(" at {file}:{line}:{column}"),
         None => String::new(),
     };

@@ -235,6 +235,51 @@ fn two_locks() {
     }
 }
 
+/// What std does for the user stands in std: only the stack tells who wanted it.
+#[test]
+fn what_std_calls_is_shown_where_the_user_calls_std() {
+    const TESTS: &str = "use std::collections::VecDeque;
+use std::sync::{Mutex, mpsc};
+use std::thread;
+#[test]
+fn nobody_hangs_up() {
+    let (sender, receiver) = mpsc::channel::<u32>();
+    let other = sender.clone();
+    let worker = thread::spawn(move || {
+        other.send(1).unwrap();
+        drop(other);
+    });
+    let sum: u32 =
+        receiver.iter().sum();
+    worker.join().unwrap();
+    assert_eq!(sum, 1);
+    drop(sender);
+}
+#[test]
+fn the_queue_is_empty() {
+    let queue = Mutex::new(VecDeque::from([1]));
+    thread::scope(|scope| {
+        scope.spawn(|| queue.lock().unwrap().pop_front());
+        let queue = queue.lock().unwrap();
+        assert_eq!(
+            queue[0], 1);
+    });
+}
+";
+    let project = Project::copy_of("unmodified");
+    project.write("tests/called.rs", TESTS);
+    let args = ["--all-tests", "--test", "called", "--no-fail-fast"];
+    let output = project.schedcheck(&args).run().expect_code(100);
+    let report = output.own_stderr();
+    for line in
+        ["--> tests/called.rs:13:25", "recv channel#1 called.rs:13", "drop_sender channel#1 called.rs:10"]
+    {
+        assert!(report.contains(line), "no `{line}` in {report}");
+    }
+    assert!(report.contains("BLOCKED recv channel#1 called.rs:13"), "{report}");
+    assert!(report.contains("--> tests/called.rs:25:18"), "{report}");
+}
+
 #[test]
 fn every_way_to_search_comes_to_the_same_verdicts() {
     let ways: [&[&str]; 7] = [

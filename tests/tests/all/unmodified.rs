@@ -45,6 +45,17 @@ fn bugs_are_found_in_a_crate_and_its_dependency_and_nothing_is_touched() {
 }
 
 #[test]
+fn no_lint_and_no_name_of_a_dependency_is_in_the_way() {
+    let project = Project::copy_of("strict");
+    let native = project.cargo(&["test", "--no-run"]).output().expect("cargo starts");
+    assert!(native.status.success(), "{}", String::from_utf8_lossy(&native.stderr));
+    let args = ["--all-tests", "--no-fail-fast", "--message-format", "json"];
+    let verdicts = project.schedcheck(&args).run().expect_code(100).verdicts();
+    let outcome = |test: &str| verdicts[&format!("strict::lib tests::{test}")]["outcome"].clone();
+    assert_eq!((outcome("in_two_steps"), outcome("in_one_step")), ("panic".into(), "passed".into()));
+}
+
+#[test]
 fn without_the_flag_plain_tests_are_only_counted() {
     let project = Project::copy_of("plain_tests");
     let output = project.schedcheck(&[]).run().expect_code(4);
