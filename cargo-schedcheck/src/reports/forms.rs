@@ -124,6 +124,16 @@ fn deadlock(finished: &Finished) -> Form<'_> {
             notes.push(("note", format!("{text}{place}")));
         }
     }
+    for entry in &finished.blocked {
+        // Nobody waits for a message on a channel that has no senders.
+        if let Some(channel) = entry.object.as_deref().filter(|_| word(&entry.op) == "recv") {
+            let help =
+                format!("a sender of {channel} is left: `recv` waits for more until the last one is dropped");
+            if !notes.iter().any(|(_, note)| *note == help) {
+                notes.push(("help", help));
+            }
+        }
+    }
     with_location(finished, sections, notes, title, "fails here")
 }
 
@@ -477,6 +487,20 @@ pub fn place(site: &Location) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_waits_for_messages_is_told_that_a_sender_is_left() {
+        let notes = |op: &str| {
+            let blocked = format!(r#"{{"thread":0,"op":"channel.{op}","object":"channel#1"}}"#);
+            let json = format!(
+                r#"{{"outcome":"deadlock","threads":[{{"path":"0"}}],"blocked":[{blocked},{blocked}]}}"#
+            );
+            deadlock(&serde_json::from_str(&json).unwrap()).notes
+        };
+        assert_eq!(notes("send"), []);
+        let [("help", help)] = &notes("recv")[..] else { panic!("one note for both") };
+        assert!(help.starts_with("a sender of channel#1 is left"), "{help}");
+    }
 
     #[test]
     fn who_took_a_notification_for_nothing_is_said_once() {

@@ -277,6 +277,7 @@ fn the_queue_is_empty() {
         assert!(report.contains(line), "no `{line}` in {report}");
     }
     assert!(report.contains("BLOCKED recv channel#1 called.rs:13"), "{report}");
+    assert!(report.contains("= help: a sender of channel#1 is left"), "{report}");
     assert!(report.contains("--> tests/called.rs:25:18"), "{report}");
 }
 
