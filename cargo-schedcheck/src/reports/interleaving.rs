@@ -2,7 +2,9 @@
 use super::calls::{Calls, WholeCall};
 use super::forms::{accessing, place};
 use super::lasso::Lasso;
+use super::repeats::{self, Repeat};
 use super::story::word;
+use super::words::counted;
 use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step, Within};
 use std::collections::BTreeSet;
 
@@ -23,12 +25,15 @@ const GAP: usize = 2;
 
 /// The table, or nothing when no step is worth a row. `everything`: all steps, also those that no other thread sees.
 pub fn render(finished: &Finished, width: usize, everything: bool) -> String {
-    let rows = rows(finished, everything);
+    let mut rows = rows(finished, everything);
     if rows.is_empty() {
         return String::new();
     }
-    let hidden = if everything { 0 } else { rows.len().saturating_sub(ROWS) };
-    let rows = &rows[hidden..];
+    if !everything {
+        rows = without_repeats(rows);
+    }
+    let (before, rows) = rows.split_at(if everything { 0 } else { rows.len().saturating_sub(ROWS) });
+    let hidden = before.iter().map(|row| row.steps).sum();
 
     let columns = columns(finished, rows, width);
     if MARGIN + columns.len() * (NARROWEST + GAP) > width {
@@ -137,8 +142,27 @@ impl<'a> Folding<'a> {
     }
 }
 
+/// The same rows with one in place of all further rounds of what a thread repeats while nobody comes between.
+fn without_repeats(rows: Vec<Row>) -> Vec<Row> {
+    let mut shown = Vec::new();
+    for turn in rows.chunk_by(|row, next| row.thread == next.thread) {
+        let mut next = 0;
+        for repeat in repeats::find(turn, Row::is_followed_by_same) {
+            let again = repeat.start + repeat.length;
+            shown.extend_from_slice(&turn[next..again]);
+            shown.push(Row::of_repeat(&turn[again..repeat.end()], repeat));
+            next = repeat.end();
+        }
+        shown.extend_from_slice(&turn[next..]);
+    }
+    shown
+}
+
+#[derive(Clone)]
 struct Row {
     step: String,
+    /// How many it stands for.
+    steps: usize,
     thread: usize,
     preemption: bool,
     text: String,
@@ -150,7 +174,29 @@ impl Row {
     /// A line across all columns.
     fn remark(text: &str) -> Self {
         let text = text.to_owned();
-        Self { step: String::new(), thread: EVERYBODY, preemption: false, short: text.clone(), text }
+        Self {
+            step: String::new(),
+            steps: 0,
+            thread: EVERYBODY,
+            preemption: false,
+            short: text.clone(),
+            text,
+        }
+    }
+
+    /// All rounds but the first of what a thread repeats.
+    fn of_repeat(rounds: &[Self], Repeat { length, again, .. }: Repeat) -> Self {
+        let last = &rounds[rounds.len() - 1];
+        let what = if length == 1 { "this step".to_owned() } else { format!("these {length} steps") };
+        let short = format!("… {what} {}", counted(again as u64, "more time"));
+        let text = format!("{short}, to step {}", last.step);
+        let steps = rounds.iter().map(|row| row.steps).sum();
+        Self { step: String::new(), steps, thread: last.thread, preemption: false, text, short }
+    }
+
+    /// Whether `next` is another step that looks like this one.
+    fn is_followed_by_same(&self, next: &Self) -> bool {
+        self.text == next.text && self.thread != EVERYBODY && next.steps > 0 && !next.preemption
     }
 
     /// What a thread does, with what, where; `wrap` puts more around it.
@@ -165,7 +211,7 @@ impl Row {
             Some(site) => wrap(format!("{} :{}", describe(op, object, None), site.line)),
             None => text.clone(),
         };
-        Self { step: String::new(), thread, preemption: false, text, short }
+        Self { step: String::new(), steps: 0, thread, preemption: false, text, short }
     }
 
     /// The line number says more than the name of the file, and is not to be cut off for it.
@@ -181,7 +227,7 @@ impl Row {
         };
         let what = (step.op.as_str(), step.object.as_deref(), step.site.as_ref());
         let row = Self::of(step.thread, what, |text| format!("{text}{note}"));
-        Self { step: step.step.to_string(), preemption: step.preemption, ..row }
+        Self { step: step.step.to_string(), steps: 1, preemption: step.preemption, ..row }
     }
 
     /// A call of a dependency, in place of the steps that it takes.
@@ -189,7 +235,7 @@ impl Row {
         let count = if call.steps > 1 { format!(" ({} steps)", call.steps) } else { String::new() };
         let what = (call.within.call.as_str(), None, Some(&call.within.site));
         let row = Self::of(step.thread, what, |text| format!("{text}{count}"));
-        Self { step: step.step.to_string(), ..row }
+        Self { step: step.step.to_string(), steps: call.steps, ..row }
     }
 
     fn of_access(number: usize, access: &RacyAccess) -> Self {
@@ -376,6 +422,46 @@ mod tests {
         finished.trace.rotate_left(3);
         let folding = Folding::of(&finished);
         assert!(finished.trace.iter().all(|step| !folding.folds(step)), "its object is locked in the end");
+    }
+
+    #[test]
+    fn rounds_that_nobody_interrupts_are_told_in_a_row() {
+        let mut finished = example();
+        let lock = finished.trace[1].clone();
+        let unlock = Step { op: "mutex.unlock".to_owned(), ..lock.clone() };
+        let rounds = [lock, unlock].into_iter().cycle().take(60).zip(3..);
+        finished.trace.extend(rounds.map(|(step, number)| Step { step: number, ..step }));
+        let expected = "
+ step   main          thread 0.1                                 b
+    0   thread.spawn
+    1                 mutex.lock mutex#1 lib.rs:3
+    2 ⇄                                                          mutex.lock mutex#2
+    3                 mutex.lock mutex#1 lib.rs:3
+    4                 mutex.unlock mutex#1 lib.rs:3
+                      … these 2 steps 29 more times, to step 62
+   63                 BLOCKED mutex.lock mutex#2
+";
+        assert_eq!(format!("\n{}", render(&finished, 120, false)), expected);
+        finished.trace[32].preemption = true;
+        let interrupted = render(&finished, 120, false);
+        assert!(interrupted.contains("   32 ⇄"), "{interrupted}");
+        let all = render(&finished, 120, true);
+        assert_eq!(all.lines().count(), 1 + 63 + 1, "{all}");
+    }
+
+    #[test]
+    fn hidden_steps_are_counted_also_where_they_are_told_in_a_row() {
+        let mut finished = example();
+        let step = finished.trace[1].clone();
+        let others = (0..45).map(|line| Step {
+            site: Some(Location { file: "src/lib.rs".to_owned(), line, column: 1 }),
+            ..step.clone()
+        });
+        let rounds = std::iter::repeat_n(step.clone(), 100);
+        finished.trace = rounds.chain(others).collect();
+        finished.blocked.clear();
+        let table = render(&finished, 120, false);
+        assert!(table.contains("… 105 earlier steps"), "{table}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod junit;
 pub mod lasso;
 pub mod predictions;
 pub mod progress;
+mod repeats;
 pub mod sarif;
 pub mod sources;
 pub mod story;
