@@ -1,8 +1,9 @@
 //! A barrier: how many have arrived, and who waits.
 //!
-//! Arrivals that are not the last commute; the last one, the leader, does not commute with them. So
-//! executions are told apart by who leads and by nothing else. Those who wait leave when the leader
-//! has arrived, with nothing left to take from the barrier.
+//! All arrivals depend on each other, as writes of one counter do. That those before the last of a round have the same
+//! effect in either order is not made use of: whether an arrival is the last one depends on the state, so what commutes
+//! here does not commute a step later, and where a round begins depends on all arrivals before it. Those who wait leave
+//! when the last one, the leader, has arrived, with nothing left to take from the barrier.
 
 use super::{Applied, Kind, Moment, Op, Ready};
 use crate::search::step::{Mode, StepIndex, ThreadId};
@@ -34,7 +35,7 @@ impl Barrier {
         match op.kind {
             Kind::BarrierArrive if self.waiting.len() as u64 + 1 < u64::from(op.arg) => {
                 self.waiting.push(moment.thread);
-                Applied::access(op.object, Mode::Mark)
+                Applied::access(op.object, Mode::Write)
             }
             Kind::BarrierArrive => {
                 self.released.extend(self.waiting.drain(..).map(|thread| (thread, moment.step)));
@@ -63,8 +64,10 @@ mod tests {
         let leave = Op::new(Kind::BarrierLeave, ObjectId(0), Location::caller());
         let at = |thread, step| Moment { thread: ThreadId(thread), step, alt: Alt::DEFAULT };
         for round in [0, 10] {
-            assert_eq!(barrier.apply(at(1, round), &arrive).accesses[0].mode, Mode::Mark);
-            assert_eq!(barrier.apply(at(2, round + 1), &arrive).result, 0);
+            for (thread, step) in [(1, round), (2, round + 1)] {
+                let applied = barrier.apply(at(thread, step), &arrive);
+                assert_eq!((applied.result, applied.accesses[0].mode), (0, Mode::Write));
+            }
             assert!(!barrier.ready(ThreadId(1)).enabled);
             let last = barrier.apply(at(3, round + 2), &arrive);
             assert_eq!((last.result, last.accesses[0].mode), (LEADER, Mode::Write));

@@ -249,6 +249,18 @@ fn barriers_and_once() {
         });
         Ok(())
     });
+    agree("a barrier where pairs meet twice", || {
+        let (barrier, count) = (Barrier::new(2), AtomicUsize::new(0));
+        let leads = || barrier.wait().is_leader();
+        thread::scope(|scope| {
+            let plain = [scope.spawn(leads), scope.spawn(leads)];
+            let adds = scope.spawn(|| (leads(), count.fetch_add(1, SeqCst)).0);
+            let before = count.load(SeqCst);
+            let mine = (before, leads());
+            report((mine, plain.map(|thread| thread.join().unwrap()), adds.join().unwrap()));
+        });
+        Ok(())
+    });
     agree("once", || {
         let (once, ran) = (Once::new(), AtomicUsize::new(0));
         thread::scope(|scope| {
