@@ -90,6 +90,26 @@ impl World {
     }
 }
 
+/// Where the engine is to work to note an access of user code, called by [`super::own_stack::note_access`]; 0 if the access is
+/// not to be noted. Most of the time it is one to the thread's own stack.
+pub(super) extern "C" fn top_to_note_on(address: usize) -> usize {
+    let Some(active) = super::active() else { return 0 };
+    let world = active.world();
+    match &world.races {
+        Some(races) if !races.is_private(address) && world.in_user & !world.unwatched => world.engine_top,
+        _ => 0,
+    }
+}
+
+/// Notes it, there.
+pub(super) extern "C" fn note(address: usize, size: usize, touch: Touch, place: usize) {
+    if let Some(active) = super::active() {
+        active.world().in_user = false;
+        active.touch(address, size, touch, place as u32);
+        active.world().in_user = true;
+    }
+}
+
 impl Active {
     /// Runs code of a facade that uses memory of the execution as if it were the engine's: what threads share there is not
     /// the program's.
@@ -100,36 +120,21 @@ impl Active {
         result
     }
 
-    /// User code accesses memory, at a place of the program. Most of the time that is the thread's own stack: such an
-    /// access is over before anything is called.
-    #[inline(always)]
-    pub(crate) fn touch(self, address: usize, size: usize, touch: Touch, caller: usize) {
+    /// User code accesses memory, at a place of the program that is not its thread's own stack.
+    fn touch(self, address: usize, size: usize, touch: Touch, place: u32) {
         let world = self.world();
-        if let Some(races) = &world.races
-            && !races.is_private(address)
-            && world.in_user & !world.unwatched
-        {
-            self.touch_shared(address, size, touch, caller as u32);
+        let Some(races) = &mut world.races else { return };
+        if races.seeks(address, size, touch, place) {
+            world.race_memory.meet(size);
         }
-    }
-
-    #[inline(never)]
-    fn touch_shared(self, address: usize, size: usize, touch: Touch, place: u32) {
-        self.aside(|| {
-            let world = self.world();
-            let Some(races) = &mut world.races else { return };
-            if races.seeks(address, size, touch, place) {
-                world.race_memory.meet(size);
-            }
-            if touch == Touch::Write {
-                world.will_write(address, size);
-                world.note_foreign_write(address, size);
-            }
-            let Some(races) = &mut world.races else { return };
-            let race = races.touch(address, size, touch, place);
-            let found = Found::of(race, races.is_blind());
-            self.conclude(found);
-        });
+        if touch == Touch::Write {
+            world.will_write(address, size);
+            world.note_foreign_write(address, size);
+        }
+        let Some(races) = &mut world.races else { return };
+        let race = races.touch(address, size, touch, place);
+        let found = Found::of(race, races.is_blind());
+        self.conclude(found);
     }
 
     /// User code reads memory without relying on what it reads.

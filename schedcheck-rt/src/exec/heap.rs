@@ -13,6 +13,7 @@
 //! ([`super::written`]) must not depend on what was there before the program wrote to it for the first time.
 
 use super::active;
+use super::own_stack::note_access;
 use crate::races::{HeapLayout, Touch};
 
 /// A return address that counts as inside the test binary.
@@ -320,7 +321,7 @@ pub(crate) fn free(block: *mut u8) {
     if world.races.is_some()
         && let Some(size) = size_of_block(block)
     {
-        active.touch(block.addr(), size, Touch::Free, 0);
+        note_access(block.addr(), size, Touch::Free, 0);
     }
     active.in_engine(move |world| {
         let thread = usize::from(world.threads[world.running].id.0);
@@ -330,9 +331,7 @@ pub(crate) fn free(block: *mut u8) {
 
 /// The running thread is about to have the beginning of a block filled: a write like any other.
 pub(crate) fn fills(block: *mut u8, size: usize, caller: usize) {
-    if let Some(active) = active() {
-        active.touch(block.addr(), size, Touch::Write, caller);
-    }
+    note_access(block.addr(), size, Touch::Write, caller);
 }
 
 /// The usable size of a block of the heap.

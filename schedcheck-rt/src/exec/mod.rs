@@ -50,6 +50,7 @@ mod written;
 
 pub use debug::schedcheck_step;
 pub(crate) use futex::EPOCH_NANOSECONDS;
+pub(crate) use own_stack::note_access;
 pub(crate) use panics::IN_SCOPE;
 pub use run::{Execution, Test, TestResult};
 pub use script::{Fate, Unmet};

@@ -8,7 +8,9 @@
 //! page between the two. A thread gives up its turn there.
 
 use super::controller::World;
+use super::data_race;
 use super::spin::Frame;
+use crate::races::Touch;
 use std::mem::{ManuallyDrop, MaybeUninit};
 
 /// Work to be done there, and what comes of it: nothing at first, since it lies on the thread's stack, and what was left there
@@ -117,6 +119,90 @@ unsafe extern "C-unwind" fn call_on(errand: *mut (), work: unsafe extern "C-unwi
         ".cfi_def_cfa sp, 0",
         "ret",
         ".cfi_endproc",
+    );
+}
+
+/// Notes an access of user code, if [`data_race::top_to_note_on`] wants it noted, on the stack that it names.
+///
+/// What this leaves on the stack of user code is the same whether the access is noted or not: that depends on what other
+/// executions did, and on who decides in this one.
+///
+/// [`data_race::top_to_note_on`]: super::data_race::top_to_note_on
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+pub(crate) extern "C" fn note_access(address: usize, size: usize, touch: Touch, place: usize) {
+    std::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "call {top}",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "test rax, rax",
+        "jz 2f",
+        "mov [rax - 8], rbp",
+        "mov [rax - 16], rbx",
+        "mov [rax - 24], r12",
+        "mov [rax - 32], r13",
+        "mov [rax - 40], r14",
+        "mov [rax - 48], r15",
+        "lea rsp, [rax - 48]",
+        "call {note}",
+        "mov rsp, rbp",
+        "2:",
+        "pop rbp",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        top = sym data_race::top_to_note_on,
+        note = sym data_race::note,
+    );
+}
+
+/// As above.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+pub(crate) extern "C" fn note_access(address: usize, size: usize, touch: Touch, place: usize) {
+    std::arch::naked_asm!(
+        ".cfi_startproc",
+        "stp x29, x30, [sp, -16]!",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset x29, -16",
+        ".cfi_offset x30, -8",
+        "mov x29, sp",
+        ".cfi_def_cfa_register x29",
+        "stp x0, x1, [sp, -16]!",
+        "stp x2, x3, [sp, -16]!",
+        "bl {top}",
+        "mov x9, x0",
+        "ldp x2, x3, [sp], 16",
+        "ldp x0, x1, [sp], 16",
+        "cbz x9, 2f",
+        "stp x28, x29, [x9, -16]",
+        "stp x26, x27, [x9, -32]",
+        "stp x24, x25, [x9, -48]",
+        "stp x22, x23, [x9, -64]",
+        "stp x20, x21, [x9, -80]",
+        "stp xzr, x19, [x9, -96]",
+        "sub sp, x9, 96",
+        "bl {note}",
+        "mov sp, x29",
+        "2:",
+        "ldp x29, x30, [sp], 16",
+        ".cfi_def_cfa sp, 0",
+        "ret",
+        ".cfi_endproc",
+        top = sym data_race::top_to_note_on,
+        note = sym data_race::note,
     );
 }
 

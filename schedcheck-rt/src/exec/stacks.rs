@@ -39,16 +39,12 @@ impl StackPool {
         self.stacks.iter().flatten().for_each(clean);
     }
 
-    /// The same of what executions have compared so far.
+    /// The same of those stacks that executions have compared so far: also of what lies below the compared part, for a
+    /// function that returns no value in an enum copies what was there before into the frame of its caller.
     #[inline]
     pub(crate) fn clean_compared(&mut self) {
-        for (stack, &bytes) in self.stacks.iter().zip(&self.compared) {
-            if let Some(stack) = stack.as_ref().filter(|_| bytes > 0) {
-                let lowest = stack.base().get() - bytes;
-                // SAFETY: the upper end of a stack that nobody runs on.
-                unsafe { std::ptr::write_bytes(lowest as *mut u8, 0, bytes) };
-            }
-        }
+        let compared = self.stacks.iter().zip(&self.compared).filter(|(_, bytes)| **bytes > 0);
+        compared.filter_map(|(stack, _)| stack.as_ref()).for_each(clean);
     }
 
     /// The stack of thread number `thread` is compared from `from` to its base. Whether that is more

@@ -8,8 +8,8 @@
 //! is not taken for a race.
 
 use super::outside::look_up;
-use crate::exec::active;
 use crate::exec::outside::Kind;
+use crate::exec::{active, note_access};
 use crate::races::Touch;
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
@@ -17,10 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 #[inline(always)]
 fn access(address: usize, size: usize, touch: Touch, caller: usize) {
-    if size != 0
-        && let Some(active) = active()
-    {
-        active.touch(address, size, touch, caller);
+    if size != 0 {
+        note_access(address, size, touch, caller);
     }
 }
 
@@ -36,15 +34,29 @@ fn glance(address: usize, size: usize, caller: usize) {
 
 /// Functions that are told of one access of a fixed size: each hands its return address on.
 macro_rules! accesses {
-    (@tell Volatile, $address:ident, $size:literal, $caller:ident) => {
-        glance($address, $size, $caller)
-    };
-    (@tell $touch:ident, $address:ident, $size:literal, $caller:ident) => {
-        access($address, $size, Touch::$touch, $caller)
-    };
-    ($( $target:ident($touch:ident, $size:literal) = $( $name:ident )*; )*) => { $(
+    ($( $touch:ident $size:literal: $( $name:ident )*; )*) => { $( $(
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub(super) extern "C" fn $name(_address: usize) {
+            #[cfg(target_arch = "x86_64")]
+            naked_asm!(
+                "mov esi, {size}", "mov edx, {touch}", "mov rcx, [rsp]", "jmp {note}",
+                size = const $size, touch = const Touch::$touch as u8, note = sym note_access,
+            );
+            #[cfg(target_arch = "aarch64")]
+            naked_asm!(
+                "mov x1, {size}", "mov w2, {touch}", "mov x3, x30", "b {note}",
+                size = const $size, touch = const Touch::$touch as u8, note = sym note_access,
+            );
+        }
+    )* )* };
+}
+
+/// The same of volatile reads.
+macro_rules! glances {
+    ($( $target:ident $size:literal: $( $name:ident )*; )*) => { $(
         extern "C" fn $target(address: usize, caller: usize) {
-            accesses!(@tell $touch, address, $size, caller);
+            glance(address, $size, caller);
         }
 
         $(
@@ -61,25 +73,28 @@ macro_rules! accesses {
 }
 
 accesses! {
-    read1(Read, 1) = __tsan_read1;
-    read2(Read, 2) = __tsan_read2 __tsan_unaligned_read2;
-    read4(Read, 4) = __tsan_read4 __tsan_unaligned_read4;
-    read8(Read, 8) = __tsan_read8 __tsan_unaligned_read8 __tsan_vptr_read;
-    read16(Read, 16) = __tsan_read16 __tsan_unaligned_read16;
-    volatile1(Volatile, 1) = __tsan_volatile_read1;
-    volatile2(Volatile, 2) = __tsan_volatile_read2 __tsan_unaligned_volatile_read2;
-    volatile4(Volatile, 4) = __tsan_volatile_read4 __tsan_unaligned_volatile_read4;
-    volatile8(Volatile, 8) = __tsan_volatile_read8 __tsan_unaligned_volatile_read8;
-    volatile16(Volatile, 16) = __tsan_volatile_read16 __tsan_unaligned_volatile_read16;
-    write1(Write, 1) = __tsan_write1 __tsan_volatile_write1 __tsan_read_write1;
-    write2(Write, 2) = __tsan_write2 __tsan_unaligned_write2 __tsan_volatile_write2
+    Read 1: __tsan_read1;
+    Read 2: __tsan_read2 __tsan_unaligned_read2;
+    Read 4: __tsan_read4 __tsan_unaligned_read4;
+    Read 8: __tsan_read8 __tsan_unaligned_read8 __tsan_vptr_read;
+    Read 16: __tsan_read16 __tsan_unaligned_read16;
+    Write 1: __tsan_write1 __tsan_volatile_write1 __tsan_read_write1;
+    Write 2: __tsan_write2 __tsan_unaligned_write2 __tsan_volatile_write2
         __tsan_unaligned_volatile_write2 __tsan_read_write2 __tsan_unaligned_read_write2;
-    write4(Write, 4) = __tsan_write4 __tsan_unaligned_write4 __tsan_volatile_write4
+    Write 4: __tsan_write4 __tsan_unaligned_write4 __tsan_volatile_write4
         __tsan_unaligned_volatile_write4 __tsan_read_write4 __tsan_unaligned_read_write4;
-    write8(Write, 8) = __tsan_write8 __tsan_unaligned_write8 __tsan_volatile_write8
+    Write 8: __tsan_write8 __tsan_unaligned_write8 __tsan_volatile_write8
         __tsan_unaligned_volatile_write8 __tsan_read_write8 __tsan_unaligned_read_write8 __tsan_vptr_update;
-    write16(Write, 16) = __tsan_write16 __tsan_unaligned_write16 __tsan_volatile_write16
+    Write 16: __tsan_write16 __tsan_unaligned_write16 __tsan_volatile_write16
         __tsan_unaligned_volatile_write16 __tsan_read_write16 __tsan_unaligned_read_write16;
+}
+
+glances! {
+    volatile1 1: __tsan_volatile_read1;
+    volatile2 2: __tsan_volatile_read2 __tsan_unaligned_volatile_read2;
+    volatile4 4: __tsan_volatile_read4 __tsan_unaligned_volatile_read4;
+    volatile8 8: __tsan_volatile_read8 __tsan_unaligned_volatile_read8;
+    volatile16 16: __tsan_volatile_read16 __tsan_unaligned_volatile_read16;
 }
 
 /// Functions that are called instead of the C library's, with one more argument: the caller.

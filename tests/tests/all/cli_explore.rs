@@ -281,6 +281,50 @@ fn the_queue_is_empty() {
     assert!(report.contains("--> tests/called.rs:25:18"), "{report}");
 }
 
+/// Whether a round of a loop looks like the one before must not depend on whether accesses to its own stack are noted: they
+/// all are where a guide decides.
+#[test]
+fn loops_that_try_a_lock_go_round_as_often_however_they_are_searched() {
+    const TESTS: &str = "use std::sync::{Mutex, RwLock};
+use std::thread;
+fn both(work: impl Fn() + Sync) {
+    thread::scope(|scope| {
+        scope.spawn(&work);
+        work();
+    });
+}
+#[test]
+fn tries_to_lock() {
+    let lock = Mutex::new(0);
+    both(|| {
+        while lock.try_lock().is_err() {
+            thread::yield_now();
+        }
+    });
+}
+#[test]
+fn tries_to_read() {
+    let lock = RwLock::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while let Err(_) = lock.try_read() {
+                thread::yield_now();
+            }
+        });
+        drop(lock.write());
+    });
+}
+";
+    let project = Project::copy_of("unmodified");
+    project.write("tests/tries.rs", TESTS);
+    for way in [&["--bound", "2"][..], &["--reduction", "source"], &["--bound", "1", "--os-threads"], &[]] {
+        let args = [&["--all-tests", "--test", "tries", "--message-format", "json"], way].concat();
+        let verdicts = project.schedcheck(&args).run().expect_code(0).verdicts();
+        assert_eq!(verdicts.len(), 2);
+        assert!(verdicts.values().all(|verdict| verdict["complete"] == true), "{way:?}: {verdicts:?}");
+    }
+}
+
 #[test]
 fn every_way_to_search_comes_to_the_same_verdicts() {
     let ways: [&[&str]; 7] = [
