@@ -267,6 +267,7 @@ pub fn blocked_in(op: &str) -> &str {
 /// What an alternative means that is not the usual one: the numbers are those of `Alt` in the engine's `search/step.rs`.
 fn unusual(alt: &str) -> Option<&'static str> {
     match alt {
+        "65531" => Some("times out late"),
         "65532" => Some("goes on without waiting"),
         "65533" => Some("wakes for no reason"),
         "65534" => Some("times out"),

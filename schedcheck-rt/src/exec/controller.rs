@@ -354,6 +354,7 @@ impl World {
             body: Some(body),
             leavings: std::ptr::null_mut(),
             time: 0,
+            asks_for_time: false,
             std_words: Kept::default(),
             stack_size: None,
             stack_base: 0,

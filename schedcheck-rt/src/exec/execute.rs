@@ -64,8 +64,9 @@ impl World {
         if let Some(enabler) = self.notes.get(applied.enabler as usize) {
             thread.time = thread.time.max(enabler.time);
         }
-        if chosen.alt == Alt::TIMEOUT {
-            thread.time = thread.time.max(op.deadline);
+        if chosen.alt.gives_up() {
+            let late = if chosen.alt == Alt::LATE { op.deadline.saturating_sub(thread.time) } else { 0 };
+            thread.time = thread.time.max(op.deadline).saturating_add(late);
             self.times.moved = true;
         }
         // What it does to memory is not known yet.

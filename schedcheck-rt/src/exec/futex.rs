@@ -80,7 +80,7 @@ impl Active {
         if !self.perform_if(enqueue, || read_word(address) == expected) {
             return -i64::from(libc::EAGAIN);
         }
-        let sleep = Op { deadline, ..Op::new(Kind::FutexSleep, queue, site) };
+        let sleep = self.until(deadline, Op::new(Kind::FutexSleep, queue, site));
         let woken = self.perform(sleep) != crate::model::TIMED_OUT;
         if woken { 0 } else { -i64::from(libc::ETIMEDOUT) }
     }

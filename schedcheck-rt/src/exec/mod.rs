@@ -369,6 +369,7 @@ impl Active {
         world.times.moved = true;
         let reading = world.at_once.reading(READING);
         let thread = &mut world.threads[world.running];
+        thread.asks_for_time = true;
         thread.time = thread.time.saturating_add(reading);
         thread.time
     }
@@ -454,6 +455,12 @@ impl Active {
     /// When a wait of `duration` that starts now gives up, in virtual time. One that is longer than any clock goes never does.
     pub(crate) fn deadline(&self, duration: Duration) -> u64 {
         self.world().now().saturating_add(nanoseconds(duration))
+    }
+
+    /// A wait that gives up at `deadline`. The running thread may be late for what follows, if it asks for the time at all.
+    pub(crate) fn until(&self, deadline: u64, op: Op) -> Op {
+        let world = self.world();
+        Op { deadline, may_be_late: world.threads[world.running].asks_for_time, ..op }
     }
 
     /// The running thread has let `duration` pass.

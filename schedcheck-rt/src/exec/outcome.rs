@@ -125,6 +125,7 @@ pub(super) fn expected_turn(thread: &str, alt: Alt) -> String {
         None => "runs",
         Some(BudgetKind::Spurious) => "wakes up for no reason",
         Some(BudgetKind::Timeout) => "gives up waiting",
+        Some(BudgetKind::Lateness) => "gives up waiting, late",
         Some(BudgetKind::WeakFailure) => "fails to exchange for no reason",
         Some(BudgetKind::Impatience) => "goes on without waiting",
     };

@@ -65,6 +65,8 @@ pub(crate) struct Thread {
     pub(crate) leavings: *mut (),
     /// Its virtual time, in nanoseconds.
     pub(crate) time: u64,
+    /// It has looked at the clock.
+    pub(crate) asks_for_time: bool,
     /// What std keeps for it while another thread has its turn.
     pub(crate) std_words: Kept,
     /// How large its stack is to be, if it was started with a wish.

@@ -18,9 +18,7 @@
 //!   that it waits, because `try_send` succeeds only then.
 
 use super::{Applied, Kind, Moment, Op, Ready};
-use crate::search::step::{
-    Access, Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ObjectId, StepIndex, ThreadId,
-};
+use crate::search::step::{Access, BudgetKinds, Mode, NO_STEP, ObjectId, StepIndex, ThreadId};
 use std::collections::VecDeque;
 
 /// Number of objects a channel consists of.
@@ -163,7 +161,7 @@ impl Channel {
             }
             Kind::Receive => {
                 let enabled = !self.items.is_empty() || self.senders == 0;
-                Ready { enabled, costly: if enabled { BudgetKinds::NONE } else { giving_up(op) } }
+                Ready { enabled, costly: if enabled { BudgetKinds::NONE } else { op.ways_to_give_up() } }
             }
             _ => Ready::ALWAYS,
         }
@@ -275,7 +273,7 @@ impl Channel {
     fn receive(&mut self, moment: Moment, op: &Op) -> Applied {
         let head = op.object;
         self.receiver_waits = false;
-        if moment.alt == Alt::TIMEOUT {
+        if moment.alt.gives_up() {
             let second = if self.capacity == 0 {
                 (room(head), Mode::Write)
             } else {
@@ -291,7 +289,7 @@ impl Channel {
                 .enabled_by(self.last_sender_left)
                 .result(DISCONNECTED),
         };
-        Applied { costly_alts: giving_up(op), ..applied }
+        Applied { costly_alts: op.ways_to_give_up(), ..applied }
     }
 
     fn try_receive(&mut self, moment: Moment, head: ObjectId) -> Applied {
@@ -335,13 +333,10 @@ impl Channel {
     }
 }
 
-fn giving_up(op: &Op) -> BudgetKinds {
-    if op.timed() { BudgetKinds::NONE.with(BudgetKind::Timeout) } else { BudgetKinds::NONE }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::step::Alt;
     use std::panic::Location;
 
     const HEAD: ObjectId = ObjectId(0);

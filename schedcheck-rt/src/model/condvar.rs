@@ -50,8 +50,7 @@ impl Condvar {
     }
 
     fn costly(op: &Op) -> BudgetKinds {
-        let kinds = BudgetKinds::NONE.with(BudgetKind::Spurious);
-        if op.timed() { kinds.with(BudgetKind::Timeout) } else { kinds }
+        op.ways_to_give_up().with(BudgetKind::Spurious)
     }
 
     fn woken_by(&self, thread: ThreadId) -> Option<StepIndex> {
@@ -136,7 +135,7 @@ impl Condvar {
             };
         }
         self.waiters.retain(|waiter| *waiter != moment.thread);
-        let result = if moment.alt == Alt::TIMEOUT { TIMED_OUT } else { WOKEN };
+        let result = if moment.alt.gives_up() { TIMED_OUT } else { WOKEN };
         // Also where it ends because nothing else can happen: then nobody else offers the other ending.
         let costly_alts = Self::costly(op);
         Applied { enabler: NO_STEP, result, costly_alts, ..Applied::access(op.object, Mode::Write) }

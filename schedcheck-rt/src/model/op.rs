@@ -1,6 +1,6 @@
 //! What a thread can be about to do.
 
-use crate::search::step::ObjectId;
+use crate::search::step::{BudgetKind, BudgetKinds, ObjectId};
 use core::panic::Location;
 
 /// Where in the source an operation stands.
@@ -304,6 +304,8 @@ pub struct Op {
     pub arg: u32,
     /// When a timed wait would give up, in virtual nanoseconds; `u64::MAX` for never.
     pub deadline: u64,
+    /// It may also give up late: its thread looks at the clock, and so may be late for whatever it finds there.
+    pub may_be_late: bool,
     /// Where.
     pub site: Site,
 }
@@ -311,11 +313,21 @@ pub struct Op {
 impl Op {
     /// An operation without parameter or deadline.
     pub const fn new(kind: Kind, object: ObjectId, site: Site) -> Op {
-        Op { kind, object, second: ObjectId::NONE, arg: 0, deadline: u64::MAX, site }
+        Op { kind, object, second: ObjectId::NONE, arg: 0, deadline: u64::MAX, may_be_late: false, site }
     }
 
     /// Whether it can time out.
     pub const fn timed(&self) -> bool {
         self.deadline != u64::MAX
+    }
+
+    /// The ways in which it can.
+    pub(super) const fn ways_to_give_up(&self) -> BudgetKinds {
+        let kinds = BudgetKinds::NONE;
+        match (self.timed(), self.may_be_late) {
+            (false, _) => kinds,
+            (true, false) => kinds.with(BudgetKind::Timeout),
+            (true, true) => kinds.with(BudgetKind::Timeout).with(BudgetKind::Lateness),
+        }
     }
 }

@@ -18,8 +18,7 @@ pub struct Token {
 
 impl Token {
     fn costly(op: &Op) -> BudgetKinds {
-        let kinds = BudgetKinds::NONE.with(BudgetKind::Spurious);
-        if op.timed() { kinds.with(BudgetKind::Timeout) } else { kinds }
+        op.ways_to_give_up().with(BudgetKind::Spurious)
     }
 
     /// Whether there is a token.

@@ -40,6 +40,8 @@ pub struct Alt(pub u16);
 impl Alt {
     /// What happens unless something else is asked for.
     pub const DEFAULT: Alt = Alt(0);
+    /// A timed wait gives up, and its thread goes on as much later again as it was to wait.
+    pub const LATE: Alt = Alt(0xFFFB);
     /// A thread that goes round and waits for others leaves them no more time.
     pub const IMPATIENT: Alt = Alt(0xFFFC);
     /// A condvar or park wait returns without having been woken.
@@ -49,6 +51,11 @@ impl Alt {
     /// `compare_exchange_weak` fails although the value matched.
     pub const WEAK_FAILURE: Alt = Alt(0xFFFF);
 
+    /// Whether a timed wait ends so because its time is over.
+    pub const fn gives_up(self) -> bool {
+        matches!(self, Alt::TIMEOUT | Alt::LATE)
+    }
+
     /// The budget this alternative draws on; `None` for free alternatives.
     pub const fn budget(self) -> Option<BudgetKind> {
         match self {
@@ -56,6 +63,7 @@ impl Alt {
             Alt::TIMEOUT => Some(BudgetKind::Timeout),
             Alt::WEAK_FAILURE => Some(BudgetKind::WeakFailure),
             Alt::IMPATIENT => Some(BudgetKind::Impatience),
+            Alt::LATE => Some(BudgetKind::Lateness),
             _ => None,
         }
     }
@@ -72,18 +80,30 @@ pub enum BudgetKind {
     WeakFailure,
     /// Loops that count their rounds and go on although those they wait for could still run.
     Impatience,
+    /// Timed waits that give up although something else could still run, and late.
+    Lateness,
 }
 
 impl BudgetKind {
     /// All of them, each at its own number.
-    pub(crate) const ALL: [BudgetKind; BudgetKinds::COUNT] =
-        [BudgetKind::Spurious, BudgetKind::Timeout, BudgetKind::WeakFailure, BudgetKind::Impatience];
+    pub(crate) const ALL: [BudgetKind; BudgetKinds::COUNT] = [
+        BudgetKind::Spurious,
+        BudgetKind::Timeout,
+        BudgetKind::WeakFailure,
+        BudgetKind::Impatience,
+        BudgetKind::Lateness,
+    ];
 
-    /// Whether no execution has both: who does not wait needs no other bad luck. Together they would cost ten times as much
-    /// (parking_lot's locks), for schedules that need two unlikely things.
-    pub(crate) const fn excludes(self, other: BudgetKind) -> bool {
-        use BudgetKind::{Impatience, Spurious, WeakFailure};
-        matches!((self, other), (Impatience, Spurious | WeakFailure) | (Spurious | WeakFailure, Impatience))
+    /// Whether no execution has both: who does not wait, or is late, needs no other bad luck. Together they would cost ten
+    /// times as much (parking_lot's locks), for schedules that need two unlikely things.
+    pub(crate) fn excludes(self, other: BudgetKind) -> bool {
+        use BudgetKind::{Impatience, Lateness, Spurious, Timeout, WeakFailure};
+        let apart = |one, other| match one {
+            Impatience => matches!(other, Spurious | WeakFailure),
+            Lateness => matches!(other, Spurious | WeakFailure | Timeout | Impatience),
+            _ => false,
+        };
+        apart(self, other) || apart(other, self)
     }
 }
 
@@ -95,7 +115,7 @@ impl BudgetKinds {
     /// No costly alternative.
     pub const NONE: BudgetKinds = BudgetKinds(0);
     /// How many kinds there are.
-    pub(crate) const COUNT: usize = BudgetKind::Impatience as usize + 1;
+    pub(crate) const COUNT: usize = BudgetKind::Lateness as usize + 1;
 
     /// The set with `kind` added.
     #[must_use]
@@ -110,7 +130,7 @@ impl BudgetKinds {
 
     /// The alternatives of this set.
     pub fn alternatives(self) -> impl Iterator<Item = Alt> {
-        [Alt::SPURIOUS, Alt::TIMEOUT, Alt::WEAK_FAILURE, Alt::IMPATIENT]
+        [Alt::SPURIOUS, Alt::TIMEOUT, Alt::WEAK_FAILURE, Alt::IMPATIENT, Alt::LATE]
             .into_iter()
             .filter(move |alt| alt.budget().is_some_and(|kind| self.contains(kind)))
     }
@@ -121,7 +141,8 @@ impl BudgetKinds {
 pub struct Budget {
     /// Spurious wake-ups.
     pub spurious: u16,
-    /// Time-outs that fire although another thread could run; and as many loops that count their rounds and do not wait.
+    /// Time-outs that fire although another thread could run; and as many that fire late, and as many loops that count their
+    /// rounds and do not wait.
     pub timeouts: u16,
     /// Spurious failures of `compare_exchange_weak`.
     pub weak_failures: u16,
@@ -135,7 +156,7 @@ impl Budget {
     pub const fn limit(&self, kind: BudgetKind) -> u16 {
         match kind {
             BudgetKind::Spurious => self.spurious,
-            BudgetKind::Timeout | BudgetKind::Impatience => self.timeouts,
+            BudgetKind::Timeout | BudgetKind::Impatience | BudgetKind::Lateness => self.timeouts,
             BudgetKind::WeakFailure => self.weak_failures,
         }
     }

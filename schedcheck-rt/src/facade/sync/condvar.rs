@@ -155,7 +155,7 @@ impl Condvar {
         active.perform(Op { arg: guard.mutex(active).0, ..enqueue });
         guard.unlock_for_wait(active, site);
         let deadline = duration.map_or(u64::MAX, |duration| active.deadline(duration));
-        let wake = Op { deadline, ..Op::new(Kind::CondvarWake, object, site) };
+        let wake = active.until(deadline, Op::new(Kind::CondvarWake, object, site));
         let timed_out = active.perform(wake) == crate::model::TIMED_OUT;
         guard.relock(active, site);
         timed_out

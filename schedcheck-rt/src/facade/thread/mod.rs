@@ -73,7 +73,7 @@ pub fn park_timeout(duration: Duration) {
         Some(active) => {
             let token = active.token_of(active.current());
             let deadline = active.deadline(duration);
-            active.perform(Op { deadline, ..Op::new(Kind::Park, token, Location::caller()) });
+            active.perform(active.until(deadline, Op::new(Kind::Park, token, Location::caller())));
         }
         None => std::thread::park_timeout(duration),
     }

@@ -175,8 +175,7 @@ impl<'p> State<'p> {
     fn costly(&self, thread: u16, op: Op) -> BudgetKinds {
         match op {
             Op::Sleep { timed, .. } if self.threads[thread as usize].notified.is_none() => {
-                let kinds = BudgetKinds::NONE.with(BudgetKind::Spurious);
-                if timed { kinds.with(BudgetKind::Timeout) } else { kinds }
+                ways_to_wake(timed)
             }
             Op::WeakCas(x, expected, _) if self.objects[x as usize].value == expected => {
                 BudgetKinds::NONE.with(BudgetKind::WeakFailure)
@@ -295,10 +294,7 @@ impl<'p> State<'p> {
         }
         event.free_alts = self.free_alts(choice.thread);
         event.costly_alts = match op {
-            Op::Sleep { timed, .. } => {
-                let kinds = BudgetKinds::NONE.with(BudgetKind::Spurious);
-                if timed { kinds.with(BudgetKind::Timeout) } else { kinds }
-            }
+            Op::Sleep { timed, .. } => ways_to_wake(timed),
             _ => self.costly(thread, op),
         };
         event.forced = forced;
@@ -384,7 +380,11 @@ impl<'p> State<'p> {
                 alt => {
                     event.accesses[0].mode = Mode::Write;
                     on.queue.retain(|&waiter| waiter != thread);
-                    if alt == Alt::SPURIOUS { 1 } else { 2 }
+                    match alt {
+                        Alt::SPURIOUS => 1,
+                        Alt::LATE => 3,
+                        _ => 2,
+                    }
                 }
             },
             Op::NotifyOne(_) => {
@@ -512,6 +512,12 @@ impl Toy {
     pub(crate) fn new(program: Program) -> Self {
         Toy { program, final_state: 0, preemptions: 0 }
     }
+}
+
+/// The alternatives of a wait that nobody has ended.
+fn ways_to_wake(timed: bool) -> BudgetKinds {
+    let kinds = BudgetKinds::NONE.with(BudgetKind::Spurious);
+    if timed { kinds.with(BudgetKind::Timeout).with(BudgetKind::Lateness) } else { kinds }
 }
 
 impl Model for Toy {

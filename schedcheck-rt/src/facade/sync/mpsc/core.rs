@@ -67,8 +67,8 @@ impl End {
     fn perform(&self, kind: Kind, deadline: u64, site: Site) -> Option<u32> {
         let active: Active = active()?;
         let (channel, capacity) = (self.core().channel, self.core().capacity);
-        let op = Op { arg: capacity, deadline, ..Op::new(kind, channel, site) };
-        Some(active.perform(op))
+        let op = Op { arg: capacity, ..Op::new(kind, channel, site) };
+        Some(active.perform(active.until(deadline, op)))
     }
 
     fn outcome(answer: Option<u32>) -> Result<(), Failure> {
