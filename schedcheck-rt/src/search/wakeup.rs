@@ -281,7 +281,7 @@ impl Inserter {
     /// Whether the budget allows a reversal at all.
     pub(super) fn affordable(&mut self, source: Source<'_>, reversal: &Reversal) -> bool {
         self.prepare(source, reversal.at);
-        self.collect(source, reversal) && self.fit_budget(source, reversal)
+        source.affords(reversal) && self.collect(source, reversal) && self.fit_budget(source, reversal)
     }
 
     /// Where w is to become a branch, unless it is covered.

@@ -61,6 +61,30 @@ fn who_is_told_knows_that_time_has_passed() {
     }
 }
 
+/// Timers wait in several goes (tokio's wheel): one of them ends early, and its thread is too late for all others at once.
+#[test]
+fn one_early_time_out_is_enough_for_whoever_looks_at_the_clock() {
+    fn body() -> TestResult {
+        let flag = AtomicBool::new(false);
+        let start = Instant::now();
+        thread::scope(|scope| {
+            scope.spawn(|| flag.store(true, SeqCst));
+            let mut goes = 0;
+            while start.elapsed() < WHILE + WHILE / 2 {
+                thread::park_timeout(WHILE);
+                goes += 1;
+            }
+            report((goes, flag.load(SeqCst)));
+        });
+        Ok(())
+    }
+    let once = Budget { timeouts: 1, ..Budget::NONE };
+    let found = outcomes("a timer in two goes", body, once);
+    assert_eq!(found, set(&["(1, false)", "(1, true)", "(2, true)"]));
+    let never = outcomes("the same without time-outs", body, Budget::NONE);
+    assert_eq!(never, set(&["(2, true)"]));
+}
+
 #[test]
 fn who_waits_in_a_loop_knows_as_well() {
     fn body() -> TestResult {
