@@ -19,6 +19,7 @@ pub mod sources;
 pub mod story;
 pub mod summary;
 pub mod trend;
+mod wakeups;
 pub mod words;
 mod xml;
 

@@ -144,12 +144,16 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
         | Outcome::Misuse(text)
         | Outcome::Leak(text)
         | Outcome::Crash(text) => text.clone(),
-        Outcome::Deadlock(Deadlock { lost_wakeup: Some(LostWakeup::Early), .. }) => {
-            "lost wake-up: a notification was given before the thread waited, and no other will come"
-                .to_owned()
-        }
-        Outcome::Deadlock(Deadlock { lost_wakeup: Some(LostWakeup::Wasted { .. }), .. }) => {
-            "lost wake-up: a notification woke a thread that waits again, and no other will come".to_owned()
+        Outcome::Deadlock(Deadlock { lost_wakeup: Some(lost), may_be_missing, .. }) => {
+            let (or_missing, notification) = match may_be_missing {
+                true => (" or missing notification", "one"),
+                false => ("", "a notification"),
+            };
+            let fate = match lost {
+                LostWakeup::Early => "was given before the thread waited",
+                LostWakeup::Wasted { .. } => "woke a thread that waits again",
+            };
+            format!("lost wake-up{or_missing}: {notification} {fate}, and no other will come")
         }
         Outcome::Deadlock(deadlock) => {
             let view = execution.view();
@@ -340,6 +344,7 @@ fn blocked(view: &View) -> String {
             .raw("site", &site(Some(&blocked.place)))
             .number("holder", blocked.holder.map(|holder| holder as u64))
             .raw("notified", &notified(view, blocked.lost_wakeup))
+            .number("unheard_change", blocked.unheard_change.map(u64::from))
             .finish()
     }))
 }

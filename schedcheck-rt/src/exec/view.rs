@@ -6,6 +6,7 @@ use super::deadlock;
 use super::outcome::{LostWakeup, place};
 use super::run::Execution;
 use super::threads::Thread;
+use super::wakeups;
 use crate::model::{Kind, Site};
 use crate::search::step::{Choice, Delta, ObjectId, StepIndex, ThreadId, Trace};
 use rustc_hash::FxHashMap;
@@ -40,6 +41,8 @@ pub(crate) struct BlockedView {
     pub(crate) place: (String, u32, u32),
     pub(crate) holder: Option<usize>,
     pub(crate) lost_wakeup: Option<LostWakeup>,
+    /// Where another thread may have changed what this one waits for, and nobody has notified since.
+    pub(crate) unheard_change: Option<StepIndex>,
 }
 
 /// A place in an execution, by names that survive edits elsewhere in the program: the `nth` time that a thread does
@@ -286,7 +289,8 @@ fn blocked_view(world: &World, names: &ObjectNames<'_>, slot: Slot) -> BlockedVi
         object: names.name(op.object),
         place: calls.as_deref().and_then(own_call).unwrap_or_else(|| place(op.site)),
         holder: deadlock::waits_for(world, slot),
-        lost_wakeup: deadlock::lost_wakeup(world, &world.threads[slot]),
+        lost_wakeup: wakeups::lost_wakeup(world, &world.threads[slot]),
+        unheard_change: wakeups::unheard_change(world, &world.threads[slot]),
     }
 }
 

@@ -282,6 +282,54 @@ fn the_queue_is_empty() {
 }
 
 #[test]
+fn a_notification_is_blamed_only_where_it_can_be() {
+    const TESTS: &str = "use std::sync::{Condvar, Mutex};
+use std::thread;
+#[test]
+fn the_closer_does_not_notify() {
+    let (queue, changed) = (Mutex::new((0, false)), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut queue = queue.lock().unwrap();
+            while !queue.1 {
+                queue.0 = 0;
+                queue = changed.wait(queue).unwrap();
+            }
+        });
+        queue.lock().unwrap().0 += 1;
+        changed.notify_one();
+        queue.lock().unwrap().1 = true;
+    });
+}
+#[test]
+fn nobody_answers() {
+    let (state, changed) = (Mutex::new(0), Condvar::new());
+    let mut state = state.lock().unwrap();
+    *state = 1;
+    changed.notify_all();
+    while *state != 2 {
+        state = changed.wait(state).unwrap();
+    }
+}
+";
+    let project = Project::copy_of("unmodified");
+    project.write("tests/notified.rs", TESTS);
+    let args = ["--all-tests", "--test", "notified", "--no-fail-fast"];
+    let output = project.schedcheck(&args).run().expect_code(100);
+    let report = output.own_stderr();
+    for line in [
+        "lost wake-up or missing notification: one was given before the thread waited, and no other will come",
+        "`main` locks mutex#1 here in step 9, and nobody notifies condvar#1 after that",
+        "= help: notify condvar#1 after every change of what its waiters look at",
+        "deadlock: 1 of 1 threads are blocked forever",
+        "`main` waits here for a notification of condvar#1, which no other thread has notified",
+    ] {
+        assert!(report.contains(line), "no `{line}` in {report}");
+    }
+    assert!(!report.contains("change the condition while holding"), "{report}");
+}
+
+#[test]
 fn every_way_to_search_comes_to_the_same_verdicts() {
     let ways: [&[&str]; 7] = [
         &["--bound", "1"],
