@@ -1,6 +1,7 @@
 //! One form for each way a test can fail: what to say first, which places to point at, what to add.
 use super::interleaving::thread_name;
 use super::lasso::Lasso;
+use super::last_seen;
 use super::story::{self, word};
 use super::wakeups;
 use super::words::counted;
@@ -114,7 +115,8 @@ fn deadlock(finished: &Finished) -> Form<'_> {
     for (at, entry) in finished.blocked.iter().enumerate().filter(|(at, _)| !cycle.contains(at)) {
         // Without a cycle everyone who waits matters; beside one, the rest only waits for it.
         if cycle.is_empty() {
-            let mut marks = waiting_marks(finished, entry);
+            let mut marks = last_seen::marks(finished, entry);
+            marks.extend(waiting_marks(finished, entry));
             marks.extend(wakeups::unheard_change(finished, entry));
             match sections.first_mut() {
                 Some(Section { marks: all, .. }) => all.extend(marks),

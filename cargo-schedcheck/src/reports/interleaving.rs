@@ -115,9 +115,11 @@ fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
     }
     let after = finished.trace.last().map_or(0, |step| step.step) + 1;
     rows.extend(finished.blocked.iter().map(|blocked| {
-        let sleeps = word(&blocked.op) == "futex_sleep" && !everything;
-        let last = finished.trace.iter().rfind(|step| step.thread == blocked.thread && sleeps);
-        Row::of_blocked(blocked, last.and_then(|step| step.within.as_ref()), after)
+        let last = finished.trace.iter().rfind(|step| step.thread == blocked.thread && !everything);
+        let within = last.and_then(|step| step.within.as_ref());
+        let sleeps = word(&blocked.op) == "futex_sleep";
+        let waits_in_it = |within: &&Within| sleeps || Some(&within.site) == blocked.site.as_ref();
+        Row::of_blocked(blocked, within.filter(waits_in_it), after)
     }));
     rows
 }
@@ -462,6 +464,21 @@ mod tests {
         finished.blocked.clear();
         let table = render(&finished, 120, false);
         assert!(table.contains("… 105 earlier steps"), "{table}");
+    }
+
+    #[test]
+    fn who_waits_in_a_dependency_is_shown_in_its_call() {
+        let mut finished = example();
+        let site = Location { file: "src/lib.rs".to_owned(), line: 7, column: 1 };
+        finished.trace[1].within = Some(Within { call: "block_on".to_owned(), site: site.clone() });
+        finished.blocked[0].op = "wake".to_owned();
+        let elsewhere = render(&finished, 120, false);
+        assert!(elsewhere.contains("BLOCKED wait mutex#2\n"), "{elsewhere}");
+        finished.blocked[0].site = Some(site);
+        let there = render(&finished, 120, false);
+        assert!(there.contains("BLOCKED block_on lib.rs:7\n"), "{there}");
+        let all = render(&finished, 120, true);
+        assert!(all.contains("BLOCKED wait mutex#2 lib.rs:7\n"), "{all}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod interleaving;
 pub mod jsonl;
 pub mod junit;
 pub mod lasso;
+mod last_seen;
 pub mod predictions;
 pub mod progress;
 mod repeats;

@@ -1,5 +1,6 @@
 //! Waits for notifications that never come: which one would have ended them, and what to do about it.
 use super::forms::{Form, Mark, Section, quoted, titled, waiting, with_location};
+use super::last_seen::is_of_user;
 use super::story::{self, word};
 use crate::run::wire::{Blocked, Finished, Notified, Step};
 
@@ -64,7 +65,9 @@ pub fn unheard_change<'a>(finished: &'a Finished, entry: &Blocked) -> Option<Mar
     let who = quoted(finished, step.thread);
     let label =
         format!("{who} locks {mutex} here in step {}, and nobody notifies {condvar} after that", step.step);
-    Some(Mark::context(step.site.as_ref()?, label))
+    // How a dependency notifies itself is its own affair.
+    let site = step.site.as_ref().filter(|_| step.within.is_none() && waits_itself(finished, entry))?;
+    Some(Mark::context(site, label))
 }
 
 /// What to say of a wait for a notification that no other thread has ever given.
@@ -74,7 +77,13 @@ pub fn never(finished: &Finished, entry: &Blocked) -> &'static str {
 
 fn never_notified(finished: &Finished, entry: &Blocked) -> bool {
     let given = |at: usize| finished.trace[at].thread != entry.thread;
-    word(&entry.op) == "wake" && !notifications(finished, entry).any(given)
+    word(&entry.op) == "wake" && waits_itself(finished, entry) && !notifications(finished, entry).any(given)
+}
+
+/// Whether it is the user's own code that waits, not a dependency.
+fn waits_itself(finished: &Finished, entry: &Blocked) -> bool {
+    let called = wait_of(finished, entry).is_some_and(|wait| finished.trace[wait].within.is_some());
+    !called && entry.site.as_ref().is_none_or(is_of_user)
 }
 
 /// Positions of the notifications of what a thread waits for, the last one first.
@@ -152,6 +161,7 @@ fn held_before(finished: &Finished, thread: usize, at: usize, mutex: &str) -> bo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::wire::Within;
 
     #[test]
     fn who_took_a_notification_for_nothing_is_said_once() {
@@ -189,6 +199,17 @@ mod tests {
             steps.join(",")
         );
         serde_json::from_str(&json).unwrap()
+    }
+
+    #[test]
+    fn how_a_dependency_waits_is_its_own_affair() {
+        let mut finished = story(&[&WAITS[..], &["0 lock m", "0 unlock m"]].concat(), Some(3));
+        assert!(unheard_change(&finished, &finished.blocked[0]).is_some());
+        assert_ne!(never(&finished, &finished.blocked[0]), "");
+        let site = finished.trace[1].site.clone().unwrap();
+        finished.trace[1].within = Some(Within { call: "block_on".to_owned(), site });
+        assert!(unheard_change(&finished, &finished.blocked[0]).is_none());
+        assert_eq!(never(&finished, &finished.blocked[0]), "");
     }
 
     const WAITS: [&str; 3] = ["1 lock m", "1 wait c", "1 unlock m"];

@@ -1,5 +1,6 @@
 //! What became of the notifications that a thread waits for: one came too early, woke another thread, or is missing.
 
+use super::callers::is_of_registry;
 use super::controller::World;
 use super::outcome::LostWakeup;
 use super::threads::Thread;
@@ -29,10 +30,11 @@ pub(super) fn may_be_missing(world: &World) -> bool {
     })
 }
 
-/// Whether a thread waits for what no other one has ever notified.
+/// Whether a thread waits for what no other one has ever notified. Idle threads of a library do.
 fn never_notified(world: &World, thread: &Thread) -> bool {
     let Some(condvar) = waits_to_be_notified(thread) else { return false };
-    !steps(world).any(|(_, by, kind, object)| object == condvar && by != thread.id && notifies(kind))
+    !is_of_registry(thread.op.site.file())
+        && !steps(world).any(|(_, by, kind, object)| object == condvar && by != thread.id && notifies(kind))
 }
 
 /// The last step in which another one took the mutex that a waiting thread has given up, to give it back later, without a

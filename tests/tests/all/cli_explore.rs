@@ -327,6 +327,10 @@ fn nobody_answers() {
         assert!(report.contains(line), "no `{line}` in {report}");
     }
     assert!(!report.contains("change the condition while holding"), "{report}");
+    for test in ["the_closer_does_not_notify", "nobody_answers"] {
+        let file = format!("target/schedcheck/failures/unmodified.notified.{test}.toml");
+        project.schedcheck(&["replay", &file]).run().expect_code(100);
+    }
 }
 
 #[test]
