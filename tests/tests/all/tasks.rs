@@ -11,6 +11,8 @@ fn tasks_that_wait_for_each_other_are_shown_where_they_do() {
         "`tokio-rt-worker` was here last, step",
         "`main` waits here for a notification of condvar#1\n",
         "BLOCKED block_on lib.rs:25",
+        " in lock lib.rs:",
+        " tokio (",
     ] {
         assert!(report.contains(line), "no `{line}` in {report}");
     }
