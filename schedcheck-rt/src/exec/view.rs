@@ -297,20 +297,25 @@ fn blocked_view(world: &World, names: &ObjectNames<'_>, slot: Slot) -> BlockedVi
 /// How reports call objects: `mutex#2` is the second mutex that was used in this execution.
 struct ObjectNames<'a> {
     world: &'a World,
-    /// The number of each object that was used, among those of its noun.
-    numbers: FxHashMap<ObjectId, usize>,
+    /// What each object that was used is called, and its number among those of this noun.
+    used: FxHashMap<ObjectId, (&'static str, usize)>,
     /// How many of each noun were used.
     counts: FxHashMap<&'static str, usize>,
 }
 
 impl<'a> ObjectNames<'a> {
     fn of(world: &'a World) -> Self {
-        let mut names = ObjectNames { world, numbers: FxHashMap::default(), counts: FxHashMap::default() };
-        for object in world.notes.iter().map(|note| note.object).filter(|object| *object != ObjectId::NONE) {
-            if let Entry::Vacant(number) = names.numbers.entry(object) {
-                let count = names.counts.entry(world.objects.noun(object)).or_default();
+        let mut names = ObjectNames { world, used: FxHashMap::default(), counts: FxHashMap::default() };
+        for note in world.notes.iter().filter(|note| note.object != ObjectId::NONE) {
+            if let Entry::Vacant(used) = names.used.entry(note.object) {
+                let noun = match note.kind {
+                    // Its queue is modelled as that of a condvar, which the program knows nothing of.
+                    Kind::FutexWait | Kind::FutexSleep | Kind::FutexWake => "futex",
+                    _ => world.objects.noun(note.object),
+                };
+                let count = names.counts.entry(noun).or_default();
                 *count += 1;
-                number.insert(*count);
+                used.insert((noun, *count));
             }
         }
         names
@@ -325,9 +330,11 @@ impl<'a> ObjectNames<'a> {
         if let Some(slot) = threads.position(|thread| thread.life == object || thread.token == object) {
             return thread_name(self.world, slot);
         }
-        let noun = self.world.objects.noun(object);
-        let unused = || self.counts.get(noun).map_or(1, |count| count + 1);
-        let number = self.numbers.get(&object).copied().unwrap_or_else(unused);
+        let unused = || {
+            let noun = self.world.objects.noun(object);
+            (noun, self.counts.get(noun).map_or(1, |count| count + 1))
+        };
+        let (noun, number) = self.used.get(&object).copied().unwrap_or_else(unused);
         format!("{noun}#{number}")
     }
 }

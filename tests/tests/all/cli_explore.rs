@@ -142,6 +142,12 @@ fn some_bits() {
     let met = |test: &str| verdicts[test]["uncontrolled"].to_string();
     assert!(met("some_bits").contains("futex"), "{}", met("some_bits"));
     assert!(!met("the_same_queue").contains("futex"), "{}", met("the_same_queue"));
+    let file = "target/schedcheck/failures/unmodified.futexes.another_queue.toml";
+    let report = project.schedcheck(&["replay", file]).run().expect_code(100).own_stderr();
+    for queue in ["futex_wait futex#", "futex_wake futex#"] {
+        assert!(report.contains(queue), "no `{queue}` in {report}");
+    }
+    assert!(!report.contains("condvar"), "{report}");
 }
 
 /// Whether a round of its loop shows nothing new must not depend on when another thread writes there: equivalent orders of the
