@@ -40,7 +40,7 @@ fn never_notified(world: &World, thread: &Thread) -> bool {
 /// The last step in which another one took the mutex that a waiting thread has given up, to give it back later, without a
 /// notification since: it may have changed what the thread waits for.
 ///
-/// Who takes the mutex to wait as well has changed nothing that is worth a notification.
+/// Who takes the mutex to wait as well, or because it has waited for the same, has changed nothing that is worth a notification.
 pub(super) fn unheard_change(world: &World, thread: &Thread) -> Option<StepIndex> {
     let condvar = waits_to_be_notified(thread)?;
     let State::Condvar(state) = world.objects.state(condvar) else { return None };
@@ -48,10 +48,14 @@ pub(super) fn unheard_change(world: &World, thread: &Thread) -> Option<StepIndex
     // Who holds the mutex, since when, and whether that is worth a notification.
     let mut hold: Option<(ThreadId, StepIndex, bool)> = None;
     let (mut waits, mut unheard) = (false, None);
+    let mut woken: Vec<ThreadId> = Vec::new();
     for (step, by, kind, object) in steps(world) {
         match kind {
+            Kind::CondvarWake if object == condvar => woken.push(by),
             Kind::Lock | Kind::TryLock if object == mutex => {
-                hold = hold.or(Some((by, step, waits && by != thread.id)));
+                let has_waited = woken.contains(&by);
+                woken.retain(|woken| *woken != by);
+                hold = hold.or(Some((by, step, waits && by != thread.id && !has_waited)));
             }
             Kind::Unlock if object == mutex => {
                 let counts = hold.take().filter(|(_, _, counts)| *counts);

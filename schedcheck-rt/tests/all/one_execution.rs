@@ -11,6 +11,7 @@ use schedcheck_rt::search::step::{
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
 
 /// Executes `body` with default behaviour but for steps at which another thread runs.
 fn run(body: fn() -> TestResult, switches: &[(u32, u16)]) -> (Trace, Outcome) {
@@ -178,6 +179,23 @@ fn a_change_that_nobody_is_told_of_may_be_the_cause() {
         Ok(())
     };
     assert!(matches!(run(tells, &[]).1, Outcome::Passed));
+}
+
+#[test]
+fn others_that_wait_for_the_same_have_nothing_to_tell() {
+    fn one_gives_up() -> TestResult {
+        let (state, changed) = (Mutex::new(0), Condvar::new());
+        thread::scope(|scope| {
+            changed.notify_one();
+            scope.spawn(|| drop(changed.wait(state.lock().unwrap()).unwrap()));
+            scope
+                .spawn(|| drop(changed.wait_timeout(state.lock().unwrap(), Duration::from_secs(1)).unwrap()));
+        });
+        Ok(())
+    }
+    let deadlock = deadlock_of(one_gives_up, &[]);
+    assert_eq!(deadlock.lost_wakeup, Some(LostWakeup::Early));
+    assert!(!deadlock.may_be_missing);
 }
 
 #[test]
