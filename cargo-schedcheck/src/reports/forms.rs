@@ -1,9 +1,11 @@
 //! One form for each way a test can fail: what to say first, which places to point at, what to add.
 use super::interleaving::thread_name;
 use super::lasso::Lasso;
+use super::last_seen;
 use super::story::{self, word};
+use super::wakeups;
 use super::words::counted;
-use crate::run::wire::{Blocked, Finished, Location, Notified, Outcome, RacyAccess, Step};
+use crate::run::wire::{Blocked, Finished, Location, Outcome, RacyAccess, Step};
 
 /// A failure, ready to be set in type.
 #[derive(Debug)]
@@ -32,11 +34,11 @@ pub struct Mark<'a> {
 }
 
 impl<'a> Mark<'a> {
-    fn primary(site: &'a Location, label: String) -> Self {
+    pub fn primary(site: &'a Location, label: String) -> Self {
         Self { site, label, primary: true }
     }
 
-    fn context(site: &'a Location, label: String) -> Self {
+    pub fn context(site: &'a Location, label: String) -> Self {
         Self { site, label, primary: false }
     }
 }
@@ -45,7 +47,7 @@ impl<'a> Form<'a> {
     /// The form that fits a verdict.
     pub fn of(finished: &'a Finished) -> Self {
         match finished.outcome {
-            Outcome::Deadlock if finished.lost_wakeup => lost_wakeup(finished),
+            Outcome::Deadlock if finished.lost_wakeup => wakeups::lost(finished),
             Outcome::Deadlock => deadlock(finished),
             Outcome::Panic => panic(finished),
             Outcome::Livelock => livelock(finished),
@@ -65,7 +67,7 @@ impl<'a> Form<'a> {
 }
 
 /// `name: message`, but neither twice nor an empty half.
-fn titled(name: &str, message: &str) -> String {
+pub fn titled(name: &str, message: &str) -> String {
     let message = message.trim();
     match message {
         "" => name.to_owned(),
@@ -74,7 +76,7 @@ fn titled(name: &str, message: &str) -> String {
     }
 }
 
-fn quoted(finished: &Finished, thread: usize) -> String {
+pub fn quoted(finished: &Finished, thread: usize) -> String {
     format!("`{}`", thread_name(finished, thread))
 }
 
@@ -113,7 +115,9 @@ fn deadlock(finished: &Finished) -> Form<'_> {
     for (at, entry) in finished.blocked.iter().enumerate().filter(|(at, _)| !cycle.contains(at)) {
         // Without a cycle everyone who waits matters; beside one, the rest only waits for it.
         if cycle.is_empty() {
-            let marks = waiting_marks(finished, entry);
+            let mut marks = last_seen::marks(finished, entry);
+            marks.extend(waiting_marks(finished, entry));
+            marks.extend(wakeups::unheard_change(finished, entry));
             match sections.first_mut() {
                 Some(Section { marks: all, .. }) => all.extend(marks),
                 None => sections.push(Section { title: String::new(), marks }),
@@ -153,7 +157,8 @@ fn waiting_marks<'a>(finished: &'a Finished, entry: &'a Blocked) -> Vec<Mark<'a>
         }
     }
     if let Some(site) = &entry.site {
-        marks.push(Mark::primary(site, waiting(finished, entry)));
+        let label = waiting(finished, entry) + wakeups::never(finished, entry);
+        marks.push(Mark::primary(site, label));
     }
     marks
 }
@@ -170,7 +175,8 @@ fn holds_and_waits(finished: &Finished, entry: &Blocked) -> String {
     format!("{thread}{holds} waits for {target}")
 }
 
-fn waiting(finished: &Finished, entry: &Blocked) -> String {
+/// What a thread waits for, as a sentence about its place.
+pub fn waiting(finished: &Finished, entry: &Blocked) -> String {
     let object = entry.object.as_deref().filter(|object| !object.is_empty());
     let target = match (word(&entry.op), object) {
         ("join", Some(thread)) => format!(" for the end of `{thread}`"),
@@ -191,54 +197,6 @@ fn waiting(finished: &Finished, entry: &Blocked) -> String {
     };
     let queued = if word(&entry.op) == "read_in_line" { ", in line behind a waiting writer" } else { "" };
     format!("{} waits here{target}{held}{queued}", quoted(finished, entry.thread))
-}
-
-/// The waits that nobody ends, and the notification that would have ended one of them.
-fn lost_wakeup(finished: &Finished) -> Form<'_> {
-    const TOO_EARLY: &str =
-        "change the condition while holding the mutex that the waiter gives to `wait`, then notify";
-    const WASTED: &str = "`notify_one` may wake a thread that waits for something else: use `notify_all`, or a condvar \
-                          for each condition";
-    let title = titled("lost wake-up", &finished.message);
-    let mut marks: Vec<Mark<'_>> = Vec::new();
-    let mut notes = Vec::new();
-    for entry in &finished.blocked {
-        if let Some(notified) = entry.notified
-            && let Some(step) = last_of(finished, entry, |step| word(&step.op).starts_with("notify"))
-            && let Some(site) = &step.site
-        {
-            let (result, advice) = match notified {
-                Notified::Nobody => (", when nobody waits".to_owned(), TOO_EARLY),
-                Notified::Woken(thread) => {
-                    (format!(": {} wakes and waits again", quoted(finished, thread)), WASTED)
-                }
-            };
-            let label =
-                format!("{} notifies here in step {}{result}", quoted(finished, step.thread), step.step);
-            // Threads that wait for the same condvar have missed the same notification.
-            if marks.iter().all(|mark| mark.label != label) {
-                marks.push(Mark::context(site, label));
-            }
-            let note = ("help", advice.to_owned());
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-        if let Some(site) = &entry.site {
-            let mut label = waiting(finished, entry);
-            let waits = |step: &Step| step.thread == entry.thread && word(&step.op) == "wait";
-            if let Some(step) = last_of(finished, entry, waits) {
-                label.push_str(&format!(" since step {}", step.step));
-            }
-            marks.push(Mark::primary(site, label));
-        }
-    }
-    with_location(finished, vec![Section { title: String::new(), marks }], notes, title, "waits here")
-}
-
-/// The last step of a kind that concerned what a thread waits for.
-fn last_of<'a>(finished: &'a Finished, entry: &Blocked, wanted: impl Fn(&Step) -> bool) -> Option<&'a Step> {
-    finished.trace.iter().rev().find(|step| step.object == entry.object && wanted(step))
 }
 
 /// The user's own text first; then where the schedule turned.
@@ -460,7 +418,7 @@ fn plain<'a>(finished: &'a Finished, name: &str, label: &str) -> Form<'a> {
 }
 
 /// Adds the place of the verdict unless something points there already.
-fn with_location<'a>(
+pub fn with_location<'a>(
     finished: &'a Finished,
     mut sections: Vec<Section<'a>>,
     notes: Vec<(&'static str, String)>,
@@ -500,22 +458,6 @@ mod tests {
         assert_eq!(notes("send"), []);
         let [("help", help)] = &notes("recv")[..] else { panic!("one note for both") };
         assert!(help.starts_with("a sender of channel#1 is left"), "{help}");
-    }
-
-    #[test]
-    fn who_took_a_notification_for_nothing_is_said_once() {
-        let finished: Finished = serde_json::from_str(
-            r#"{"outcome":"deadlock","lost_wakeup":true,
-                "threads":[{"path":"0","name":"main"},{"path":"0.1","name":"a"},{"path":"0.2","name":"b"}],
-                "trace":[{"step":7,"thread":0,"op":"notify_one","object":"condvar#1","site":{"file":"x.rs","line":3,"column":1}}],
-                "blocked":[{"thread":1,"op":"wake","object":"condvar#1","notified":{"woken":2}},
-                           {"thread":2,"op":"wake","object":"condvar#1","notified":{"woken":2}}]}"#,
-        )
-        .unwrap();
-        let form = Form::of(&finished);
-        let labels: Vec<&str> = form.sections[0].marks.iter().map(|mark| mark.label.as_str()).collect();
-        assert_eq!(labels, ["`main` notifies here in step 7: `b` wakes and waits again"]);
-        assert!(matches!(&form.notes[..], [("help", advice)] if advice.contains("notify_all")), "{form:?}");
     }
 
     fn title(json: &str) -> String {

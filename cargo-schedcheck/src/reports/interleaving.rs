@@ -1,5 +1,5 @@
 //! The failing schedule as a table: one row per step, one column per thread.
-use super::calls::{Calls, WholeCall};
+use super::calls::{Calls, Inside, WholeCall};
 use super::forms::{accessing, place};
 use super::lasso::Lasso;
 use super::repeats::{self, Repeat};
@@ -93,14 +93,16 @@ fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
             rows.push(Row::remark("┌── from here on the same round repeats"));
         }
         preempted |= step.preemption;
-        let call = if everything || lasso.is_some() { None } else { calls.whole(at) };
+        let by_call = !everything && lasso.is_none();
+        let call = if by_call { calls.whole(at) } else { None };
         if let Some(call) = call {
             if call.begins {
                 rows.push(Row { preemption: preempted, ..Row::of_call(step, &call) });
                 preempted = false;
             }
         } else if everything || !folding.folds(step) {
-            rows.push(Row { preemption: preempted, ..Row::of_step(step) });
+            let within = step.within.as_ref().filter(|_| by_call);
+            rows.push(Row { preemption: preempted, ..Row::of_step(step, within) });
             preempted = false;
         }
         let racing = finished.accesses.iter().enumerate();
@@ -115,9 +117,11 @@ fn rows(finished: &Finished, everything: bool) -> Vec<Row> {
     }
     let after = finished.trace.last().map_or(0, |step| step.step) + 1;
     rows.extend(finished.blocked.iter().map(|blocked| {
-        let sleeps = word(&blocked.op) == "futex_sleep" && !everything;
-        let last = finished.trace.iter().rfind(|step| step.thread == blocked.thread && sleeps);
-        Row::of_blocked(blocked, last.and_then(|step| step.within.as_ref()), after)
+        let last = finished.trace.iter().rfind(|step| step.thread == blocked.thread && !everything);
+        let within = last.and_then(|step| step.within.as_ref());
+        let sleeps = word(&blocked.op) == "futex_sleep";
+        let waits_in_it = |within: &&Within| sleeps || Some(&within.site) == blocked.site.as_ref();
+        Row::of_blocked(blocked, within.filter(waits_in_it), after)
     }));
     rows
 }
@@ -219,21 +223,29 @@ impl Row {
         if self.text.chars().count() <= width { &self.text } else { &self.short }
     }
 
-    fn of_step(step: &Step) -> Self {
+    /// `within`: the call of a dependency that it is a part of, to be shown with the place of that.
+    fn of_step(step: &Step, within: Option<&Within>) -> Self {
         let note = match step.note.as_deref().or_else(|| unusual(&step.alt)) {
             Some(note) => format!(" ({note})"),
             None if word(&step.op) == "choose" => format!(" (choice {})", step.alt),
             None => String::new(),
         };
-        let what = (step.op.as_str(), step.object.as_deref(), step.site.as_ref());
-        let row = Self::of(step.thread, what, |text| format!("{text}{note}"));
+        let (call, site) = match within {
+            Some(within) => (format!(" in {}", within.call), Some(&within.site)),
+            None => (String::new(), step.site.as_ref()),
+        };
+        let what = format!("{}{call}", describe(&step.op, step.object.as_deref(), None));
+        let row = Self::of(step.thread, (&what, None, site), |text| format!("{text}{note}"));
         Self { step: step.step.to_string(), steps: 1, preemption: step.preemption, ..row }
     }
 
-    /// A call of a dependency, in place of the steps that it takes.
+    /// A call of a dependency, or what a library does on its own, in place of the steps that it takes.
     fn of_call(step: &Step, call: &WholeCall<'_>) -> Self {
         let count = if call.steps > 1 { format!(" ({} steps)", call.steps) } else { String::new() };
-        let what = (call.within.call.as_str(), None, Some(&call.within.site));
+        let what = match call.inside {
+            Inside::Call(within) => (within.call.as_str(), None, Some(&within.site)),
+            Inside::Library(name) => (name, None, None),
+        };
         let row = Self::of(step.thread, what, |text| format!("{text}{count}"));
         Self { step: step.step.to_string(), steps: call.steps, ..row }
     }
@@ -463,6 +475,34 @@ mod tests {
         finished.blocked.clear();
         let table = render(&finished, 120, false);
         assert!(table.contains("… 105 earlier steps"), "{table}");
+    }
+
+    #[test]
+    fn an_interrupted_call_is_shown_at_the_users_line() {
+        let mut finished = example();
+        let site = Location { file: "src/lib.rs".to_owned(), line: 7, column: 1 };
+        let within = Some(Within { call: "push".to_owned(), site });
+        finished.trace[1].within = within.clone();
+        finished.trace.push(Step { step: 3, preemption: false, within, ..finished.trace[1].clone() });
+        let table = render(&finished, 120, false);
+        assert_eq!(table.matches("mutex.lock mutex#1 in push lib.rs:7\n").count(), 2, "{table}");
+        let all = render(&finished, 120, true);
+        assert_eq!(all.matches("mutex.lock mutex#1 lib.rs:3\n").count(), 2, "{all}");
+    }
+
+    #[test]
+    fn who_waits_in_a_dependency_is_shown_in_its_call() {
+        let mut finished = example();
+        let site = Location { file: "src/lib.rs".to_owned(), line: 7, column: 1 };
+        finished.trace[1].within = Some(Within { call: "block_on".to_owned(), site: site.clone() });
+        finished.blocked[0].op = "wake".to_owned();
+        let elsewhere = render(&finished, 120, false);
+        assert!(elsewhere.contains("BLOCKED wait mutex#2\n"), "{elsewhere}");
+        finished.blocked[0].site = Some(site);
+        let there = render(&finished, 120, false);
+        assert!(there.contains("BLOCKED block_on lib.rs:7\n"), "{there}");
+        let all = render(&finished, 120, true);
+        assert!(all.contains("BLOCKED wait mutex#2 lib.rs:7\n"), "{all}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod interleaving;
 pub mod jsonl;
 pub mod junit;
 pub mod lasso;
+mod last_seen;
 pub mod predictions;
 pub mod progress;
 mod repeats;
@@ -19,6 +20,7 @@ pub mod sources;
 pub mod story;
 pub mod summary;
 pub mod trend;
+mod wakeups;
 pub mod words;
 mod xml;
 

@@ -485,6 +485,9 @@ pub struct Blocked {
     /// Whom the last notification woke, if this one has missed it.
     #[serde(default)]
     pub notified: Option<Notified>,
+    /// The step in which another thread locked the mutex that this one gave up to wait, nobody having notified since.
+    #[serde(default)]
+    pub unheard_change: Option<u64>,
 }
 
 /// Whom a notification woke.

@@ -144,12 +144,16 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
         | Outcome::Misuse(text)
         | Outcome::Leak(text)
         | Outcome::Crash(text) => text.clone(),
-        Outcome::Deadlock(Deadlock { lost_wakeup: Some(LostWakeup::Early), .. }) => {
-            "lost wake-up: a notification was given before the thread waited, and no other will come"
-                .to_owned()
-        }
-        Outcome::Deadlock(Deadlock { lost_wakeup: Some(LostWakeup::Wasted { .. }), .. }) => {
-            "lost wake-up: a notification woke a thread that waits again, and no other will come".to_owned()
+        Outcome::Deadlock(Deadlock { lost_wakeup: Some(lost), may_be_missing, .. }) => {
+            let (or_missing, notification) = match may_be_missing {
+                true => (" or missing notification", "one"),
+                false => ("", "a notification"),
+            };
+            let fate = match lost {
+                LostWakeup::Early => "was given before the thread waited",
+                LostWakeup::Wasted { .. } => "woke a thread that waits again",
+            };
+            format!("lost wake-up{or_missing}: {notification} {fate}, and no other will come")
         }
         Outcome::Deadlock(deadlock) => {
             let view = execution.view();
@@ -160,11 +164,8 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
                     let own =
                         view.blocked.iter().find(|own| view.threads[own.thread].id == deadlock.cycle[0]);
                     own.map_or_else(String::new, |own| {
-                        let (name, object) = (&view.threads[own.thread].name, &own.object);
-                        let wish = match own.op {
-                            "once" => format!("initialise {object}, which it does already"),
-                            op => format!("{op} {object}, which it holds already"),
-                        };
+                        let name = &view.threads[own.thread].name;
+                        let wish = wish(own.op, &own.object);
                         format!("deadlock: a thread waits for itself: '{name}' cannot {wish}")
                     })
                 }
@@ -177,6 +178,17 @@ fn message(execution: &Execution, outcome: &Outcome) -> String {
             "not deterministic under control: at step {} {}, but {}",
             divergence.step, divergence.expected, divergence.found
         ),
+    }
+}
+
+/// What a thread cannot do because of itself.
+fn wish(op: &str, object: &str) -> String {
+    match op {
+        "once" => format!("initialise {object}, which it does already"),
+        "read_in_line" => {
+            format!("read {object}, which it holds already, in line behind a waiting writer")
+        }
+        op => format!("{op} {object}, which it holds already"),
     }
 }
 
@@ -332,6 +344,20 @@ fn blocked(view: &View) -> String {
             .raw("site", &site(Some(&blocked.place)))
             .number("holder", blocked.holder.map(|holder| holder as u64))
             .raw("notified", &notified(view, blocked.lost_wakeup))
+            .number("unheard_change", blocked.unheard_change.map(u64::from))
             .finish()
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_thread_wants_is_said_in_words_of_users() {
+        let behind = "read rwlock#1, which it holds already, in line behind a waiting writer";
+        assert_eq!(wish("read_in_line", "rwlock#1"), behind);
+        assert_eq!(wish("lock", "mutex#1"), "lock mutex#1, which it holds already");
+        assert_eq!(wish("once", "once#1"), "initialise once#1, which it does already");
+    }
 }

@@ -52,7 +52,8 @@ impl Callers {
     }
 }
 
-fn is_of_registry(file: &str) -> bool {
+/// Whether a file belongs to a dependency from the registry.
+pub(super) fn is_of_registry(file: &str) -> bool {
     of_package(file) != file
 }
 
@@ -131,7 +132,8 @@ impl World {
     /// The same for what it announces, at which it may be found blocked in the end.
     #[cold]
     pub(super) fn note_calls(&mut self, op: &Op) {
-        let calls = is_placeless(op).then(|| Box::new(Backtrace::force_capture()));
+        let tells_too_little = is_placeless(op) || is_of_registry(op.site.file());
+        let calls = tells_too_little.then(|| Box::new(Backtrace::force_capture()));
         self.threads[self.current].calls = calls;
     }
 }

@@ -1,10 +1,9 @@
-//! Why nothing can run: the wait-for graph, its cycle, or a wake-up that came too early or to the wrong thread.
+//! Why nothing can run: the wait-for graph, its cycle, or a wake-up that was lost.
 
 use super::controller::{Slot, World};
-use super::outcome::{Deadlock, LostWakeup};
-use super::threads::Thread;
-use crate::model::{Kind, Notified, State};
-use crate::search::step::ObjectId;
+use super::outcome::Deadlock;
+use super::wakeups;
+use crate::model::Kind;
 
 /// The thread that `slot` waits for, if it waits for one in particular.
 pub(crate) fn waits_for(world: &World, slot: Slot) -> Option<Slot> {
@@ -28,26 +27,12 @@ pub(crate) fn waits_for(world: &World, slot: Slot) -> Option<Slot> {
 /// Explains a state in which no thread can run although some have not ended.
 pub(crate) fn analyse(world: &World) -> Deadlock {
     let cycle = find_cycle(world).into_iter().map(|slot| world.threads[slot].id).collect::<Vec<_>>();
-    let lost = world.threads.iter().find_map(|thread| lost_wakeup(world, thread));
-    Deadlock { lost_wakeup: lost.filter(|_| cycle.is_empty()), cycle }
-}
-
-/// What became of the last notification that a thread could have waited for.
-pub(crate) fn lost_wakeup(world: &World, thread: &Thread) -> Option<LostWakeup> {
-    let condvar = waits_to_be_notified(thread)?;
-    let State::Condvar(state) = world.objects.state(condvar) else { return None };
-    let waits_again =
-        |id| world.threads.iter().any(|other| other.id == id && waits_to_be_notified(other) == Some(condvar));
-    match state.last() {
-        Notified::Nobody => Some(LostWakeup::Early),
-        Notified::OneOfSeveral(woken) if waits_again(woken) => Some(LostWakeup::Wasted { woken }),
-        Notified::OneOfSeveral(_) | Notified::All => None,
+    let lost = world.threads.iter().find_map(|thread| wakeups::lost_wakeup(world, thread));
+    Deadlock {
+        lost_wakeup: lost.filter(|_| cycle.is_empty()),
+        may_be_missing: wakeups::may_be_missing(world),
+        cycle,
     }
-}
-
-/// The condvar that a thread waits for.
-fn waits_to_be_notified(thread: &Thread) -> Option<ObjectId> {
-    (!thread.ended && thread.op.kind == Kind::CondvarWake).then_some(thread.op.object)
 }
 
 fn find_cycle(world: &World) -> Vec<Slot> {

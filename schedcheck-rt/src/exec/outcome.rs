@@ -94,6 +94,8 @@ pub struct Deadlock {
     pub cycle: Vec<ThreadId>,
     /// What became of the last notification that a thread could have waited for.
     pub lost_wakeup: Option<LostWakeup>,
+    /// Another notification may never have been given.
+    pub may_be_missing: bool,
 }
 
 /// A notification that did not reach the thread that needs it.

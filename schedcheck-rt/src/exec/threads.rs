@@ -29,7 +29,7 @@ pub(crate) struct Thread {
     pub(crate) op: Op,
     /// Where that stands, as a number of the place table; 0 if nobody asked.
     pub(crate) place: u32,
-    /// The calls that led to a wait which stands in no source of the user's, for reports.
+    /// The calls that led to a wait which does not stand in the user's own code, for reports.
     pub(crate) calls: Option<Box<Backtrace>>,
     /// It is not to be preempted before it.
     pub(crate) held: bool,

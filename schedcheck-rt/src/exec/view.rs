@@ -6,6 +6,7 @@ use super::deadlock;
 use super::outcome::{LostWakeup, place};
 use super::run::Execution;
 use super::threads::Thread;
+use super::wakeups;
 use crate::model::{Kind, Site};
 use crate::search::step::{Choice, Delta, ObjectId, StepIndex, ThreadId, Trace};
 use rustc_hash::FxHashMap;
@@ -40,6 +41,8 @@ pub(crate) struct BlockedView {
     pub(crate) place: (String, u32, u32),
     pub(crate) holder: Option<usize>,
     pub(crate) lost_wakeup: Option<LostWakeup>,
+    /// Where another thread may have changed what this one waits for, and nobody has notified since.
+    pub(crate) unheard_change: Option<StepIndex>,
 }
 
 /// A place in an execution, by names that survive edits elsewhere in the program: the `nth` time that a thread does
@@ -286,27 +289,33 @@ fn blocked_view(world: &World, names: &ObjectNames<'_>, slot: Slot) -> BlockedVi
         object: names.name(op.object),
         place: calls.as_deref().and_then(own_call).unwrap_or_else(|| place(op.site)),
         holder: deadlock::waits_for(world, slot),
-        lost_wakeup: deadlock::lost_wakeup(world, &world.threads[slot]),
+        lost_wakeup: wakeups::lost_wakeup(world, &world.threads[slot]),
+        unheard_change: wakeups::unheard_change(world, &world.threads[slot]),
     }
 }
 
 /// How reports call objects: `mutex#2` is the second mutex that was used in this execution.
 struct ObjectNames<'a> {
     world: &'a World,
-    /// The number of each object that was used, among those of its noun.
-    numbers: FxHashMap<ObjectId, usize>,
+    /// What each object that was used is called, and its number among those of this noun.
+    used: FxHashMap<ObjectId, (&'static str, usize)>,
     /// How many of each noun were used.
     counts: FxHashMap<&'static str, usize>,
 }
 
 impl<'a> ObjectNames<'a> {
     fn of(world: &'a World) -> Self {
-        let mut names = ObjectNames { world, numbers: FxHashMap::default(), counts: FxHashMap::default() };
-        for object in world.notes.iter().map(|note| note.object).filter(|object| *object != ObjectId::NONE) {
-            if let Entry::Vacant(number) = names.numbers.entry(object) {
-                let count = names.counts.entry(world.objects.noun(object)).or_default();
+        let mut names = ObjectNames { world, used: FxHashMap::default(), counts: FxHashMap::default() };
+        for note in world.notes.iter().filter(|note| note.object != ObjectId::NONE) {
+            if let Entry::Vacant(used) = names.used.entry(note.object) {
+                let noun = match note.kind {
+                    // Its queue is modelled as that of a condvar, which the program knows nothing of.
+                    Kind::FutexWait | Kind::FutexSleep | Kind::FutexWake => "futex",
+                    _ => world.objects.noun(note.object),
+                };
+                let count = names.counts.entry(noun).or_default();
                 *count += 1;
-                number.insert(*count);
+                used.insert((noun, *count));
             }
         }
         names
@@ -321,9 +330,11 @@ impl<'a> ObjectNames<'a> {
         if let Some(slot) = threads.position(|thread| thread.life == object || thread.token == object) {
             return thread_name(self.world, slot);
         }
-        let noun = self.world.objects.noun(object);
-        let unused = || self.counts.get(noun).map_or(1, |count| count + 1);
-        let number = self.numbers.get(&object).copied().unwrap_or_else(unused);
+        let unused = || {
+            let noun = self.world.objects.noun(object);
+            (noun, self.counts.get(noun).map_or(1, |count| count + 1))
+        };
+        let (noun, number) = self.used.get(&object).copied().unwrap_or_else(unused);
         format!("{noun}#{number}")
     }
 }

@@ -23,7 +23,12 @@ pub enum Notified {
     #[default]
     All,
     /// It found nobody.
-    Nobody,
+    Nobody {
+        /// Who gave it.
+        by: ThreadId,
+        /// Who gave the last one of another thread since somebody was found.
+        before: Option<ThreadId>,
+    },
     /// This one, and others went on waiting.
     OneOfSeveral(ThreadId),
 }
@@ -45,7 +50,7 @@ impl Condvar {
     }
 
     /// The mutex that those who wait give up.
-    pub(super) fn mutex(&self) -> Option<ObjectId> {
+    pub(crate) fn mutex(&self) -> Option<ObjectId> {
         self.mutex
     }
 
@@ -94,7 +99,12 @@ impl Condvar {
             }
             Kind::CondvarWake | Kind::FutexSleep => self.wake(moment, op),
             Kind::NotifyOne | Kind::NotifyAll | Kind::FutexWake if self.waiters.is_empty() => {
-                self.last = Notified::Nobody;
+                let before = match self.last {
+                    Notified::Nobody { by, before } if by == moment.thread => before,
+                    Notified::Nobody { by, .. } => Some(by),
+                    Notified::All | Notified::OneOfSeveral(_) => None,
+                };
+                self.last = Notified::Nobody { by: moment.thread, before };
                 Applied::access(op.object, Mode::Read)
             }
             Kind::NotifyOne => self.wake_one(moment, op.object),

@@ -1,7 +1,7 @@
 //! One execution through the facades: default behaviour, deltas, verdicts.
 
 use crate::support::{alone, execute, passes};
-use schedcheck_rt::exec::outcome::Outcome;
+use schedcheck_rt::exec::outcome::{Deadlock, LostWakeup, Outcome};
 use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::sync::{Condvar, Mutex};
@@ -11,6 +11,7 @@ use schedcheck_rt::search::step::{
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
 
 /// Executes `body` with default behaviour but for steps at which another thread runs.
 fn run(body: fn() -> TestResult, switches: &[(u32, u16)]) -> (Trace, Outcome) {
@@ -107,6 +108,120 @@ fn a_condvar_hands_over_and_scopes_join() {
         &[(2, 1)],
     );
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+}
+
+fn deadlock_of(body: fn() -> TestResult, switches: &[(u32, u16)]) -> Deadlock {
+    let (_, outcome) = run(body, switches);
+    let Outcome::Deadlock(deadlock) = outcome else { panic!("{outcome:?}") };
+    deadlock
+}
+
+#[test]
+fn a_notification_of_the_waiting_thread_itself_is_no_lost_one() {
+    fn asks() -> TestResult {
+        let (state, changed) = (Mutex::new(0), Condvar::new());
+        let mut state = state.lock().unwrap();
+        *state = 1;
+        changed.notify_all();
+        while *state != 2 {
+            state = changed.wait(state).unwrap();
+        }
+        Ok(())
+    }
+    fn asks_after_an_answer() -> TestResult {
+        let (state, changed) = (Mutex::new(0), Condvar::new());
+        thread::scope(|scope| {
+            scope.spawn(|| changed.notify_one()).join().unwrap();
+            changed.notify_one();
+            drop(changed.wait(state.lock().unwrap()).unwrap());
+        });
+        Ok(())
+    }
+    assert_eq!(deadlock_of(asks, &[]).lost_wakeup, None);
+    assert_eq!(deadlock_of(asks_after_an_answer, &[]).lost_wakeup, Some(LostWakeup::Early));
+}
+
+/// The one thread takes what comes until it is closed; the other one puts something in and closes it.
+fn close_a_queue(notify: bool) {
+    let (queue, changed) = (Mutex::new((0, false)), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut queue = queue.lock().unwrap();
+            while !queue.1 {
+                queue.0 = 0;
+                queue = changed.wait(queue).unwrap();
+            }
+        });
+        queue.lock().unwrap().0 += 1;
+        changed.notify_one();
+        while queue.lock().unwrap().0 > 0 {
+            thread::yield_now();
+        }
+        let mut queue = queue.lock().unwrap();
+        queue.1 = true;
+        if notify {
+            changed.notify_one();
+        }
+    });
+}
+
+#[test]
+fn a_change_that_nobody_is_told_of_may_be_the_cause() {
+    let forgets = || {
+        close_a_queue(false);
+        Ok(())
+    };
+    let deadlock = deadlock_of(forgets, &[]);
+    assert_eq!(deadlock.lost_wakeup, Some(LostWakeup::Early));
+    assert!(deadlock.may_be_missing);
+    let tells = || {
+        close_a_queue(true);
+        Ok(())
+    };
+    assert!(matches!(run(tells, &[]).1, Outcome::Passed));
+}
+
+#[test]
+fn others_that_wait_for_the_same_have_nothing_to_tell() {
+    fn one_gives_up() -> TestResult {
+        let (state, changed) = (Mutex::new(0), Condvar::new());
+        thread::scope(|scope| {
+            changed.notify_one();
+            scope.spawn(|| drop(changed.wait(state.lock().unwrap()).unwrap()));
+            scope
+                .spawn(|| drop(changed.wait_timeout(state.lock().unwrap(), Duration::from_secs(1)).unwrap()));
+        });
+        Ok(())
+    }
+    let deadlock = deadlock_of(one_gives_up, &[]);
+    assert_eq!(deadlock.lost_wakeup, Some(LostWakeup::Early));
+    assert!(!deadlock.may_be_missing);
+}
+
+#[test]
+fn a_wait_for_what_is_never_notified_may_be_the_cause() {
+    fn two_condvars() -> TestResult {
+        let (state, filled, emptied) = (Mutex::new(0), Condvar::new(), Condvar::new());
+        thread::scope(|scope| {
+            filled.notify_one();
+            scope.spawn(|| drop(filled.wait(state.lock().unwrap()).unwrap()));
+            drop(emptied.wait(state.lock().unwrap()).unwrap());
+        });
+        Ok(())
+    }
+    fn one_condvar() -> TestResult {
+        let (state, changed) = (Mutex::new(0), Condvar::new());
+        thread::scope(|scope| {
+            changed.notify_one();
+            scope.spawn(|| drop(changed.wait(state.lock().unwrap()).unwrap()));
+            scope.spawn(|| drop(changed.wait(state.lock().unwrap()).unwrap()));
+        });
+        Ok(())
+    }
+    assert!(deadlock_of(two_condvars, &[]).may_be_missing);
+    let others_wait_as_well = deadlock_of(one_condvar, &[]);
+    assert_eq!(others_wait_as_well.lost_wakeup, Some(LostWakeup::Early));
+    assert!(!others_wait_as_well.may_be_missing);
 }
 
 /// Spins until another thread raises the flag.

@@ -142,6 +142,12 @@ fn some_bits() {
     let met = |test: &str| verdicts[test]["uncontrolled"].to_string();
     assert!(met("some_bits").contains("futex"), "{}", met("some_bits"));
     assert!(!met("the_same_queue").contains("futex"), "{}", met("the_same_queue"));
+    let file = "target/schedcheck/failures/unmodified.futexes.another_queue.toml";
+    let report = project.schedcheck(&["replay", file]).run().expect_code(100).own_stderr();
+    for queue in ["futex_wait futex#", "futex_wake futex#"] {
+        assert!(report.contains(queue), "no `{queue}` in {report}");
+    }
+    assert!(!report.contains("condvar"), "{report}");
 }
 
 /// Whether a round of its loop shows nothing new must not depend on when another thread writes there: equivalent orders of the
@@ -322,6 +328,58 @@ fn tries_to_read() {
         let verdicts = project.schedcheck(&args).run().expect_code(0).verdicts();
         assert_eq!(verdicts.len(), 2);
         assert!(verdicts.values().all(|verdict| verdict["complete"] == true), "{way:?}: {verdicts:?}");
+    }
+}
+
+#[test]
+fn a_notification_is_blamed_only_where_it_can_be() {
+    const TESTS: &str = "use std::sync::{Condvar, Mutex};
+use std::thread;
+#[test]
+fn the_closer_does_not_notify() {
+    let (queue, changed) = (Mutex::new((0, false)), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut queue = queue.lock().unwrap();
+            while !queue.1 {
+                queue.0 = 0;
+                queue = changed.wait(queue).unwrap();
+            }
+        });
+        queue.lock().unwrap().0 += 1;
+        changed.notify_one();
+        queue.lock().unwrap().1 = true;
+    });
+}
+#[test]
+fn nobody_answers() {
+    let (state, changed) = (Mutex::new(0), Condvar::new());
+    let mut state = state.lock().unwrap();
+    *state = 1;
+    changed.notify_all();
+    while *state != 2 {
+        state = changed.wait(state).unwrap();
+    }
+}
+";
+    let project = Project::copy_of("unmodified");
+    project.write("tests/notified.rs", TESTS);
+    let args = ["--all-tests", "--test", "notified", "--no-fail-fast"];
+    let output = project.schedcheck(&args).run().expect_code(100);
+    let report = output.own_stderr();
+    for line in [
+        "lost wake-up or missing notification: one was given before the thread waited, and no other will come",
+        "`main` locks mutex#1 here in step 9, and nobody notifies condvar#1 after that",
+        "= help: notify condvar#1 after every change of what its waiters look at",
+        "deadlock: 1 of 1 threads are blocked forever",
+        "`main` waits here for a notification of condvar#1, which no other thread has notified",
+    ] {
+        assert!(report.contains(line), "no `{line}` in {report}");
+    }
+    assert!(!report.contains("change the condition while holding"), "{report}");
+    for test in ["the_closer_does_not_notify", "nobody_answers"] {
+        let file = format!("target/schedcheck/failures/unmodified.notified.{test}.toml");
+        project.schedcheck(&["replay", &file]).run().expect_code(100);
     }
 }
 

@@ -39,6 +39,7 @@ mod replay;
 mod replay_edits;
 mod scenarios;
 mod sequences;
+mod tasks;
 mod terminal;
 mod unmodified;
 mod verdicts;
