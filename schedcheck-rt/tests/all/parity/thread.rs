@@ -89,8 +89,9 @@ pub(crate) fn macro_forms() -> u32 {
         pub(crate) static LAST: u32 = 1 + 1
     }
     thread_local!(static SINGLE: u32 = const { 4 });
+    thread_local!(static ELIDED: Cell<&str> = const { Cell::new("four") });
     thread_local!();
-    PUBLIC.with_borrow(Vec::len) as u32 + LAZY.get() + LAST.with(|last| *last) + SINGLE.with(|single| *single)
+    PUBLIC.with_borrow(Vec::len) as u32 + LAZY.get() + LAST.with(|last| *last) + SINGLE.with(|single| *single) + ELIDED.get().len() as u32
 }
 
 /// For each type, which traits it has.
