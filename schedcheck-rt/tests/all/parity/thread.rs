@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::io;
+use std::marker::PhantomPinned;
 use std::num::NonZero;
 use std::time::Duration;
 use thread::{
@@ -100,10 +101,10 @@ pub(crate) fn traits() -> Vec<crate::std_parity::Traits> {
         ($($type:ty),* $(,)?) => { vec![$((stringify!($type), crate::traits_of!($type)),)*] };
     }
     table! {
-        JoinHandle<u8>, JoinHandle<std::rc::Rc<u8>>, JoinHandle<Cell<u8>>,
+        JoinHandle<u8>, JoinHandle<std::rc::Rc<u8>>, JoinHandle<Cell<u8>>, JoinHandle<PhantomPinned>,
         ScopedJoinHandle<'static, u8>, ScopedJoinHandle<'static, std::rc::Rc<u8>>,
-        ScopedJoinHandle<'static, Cell<u8>>,
+        ScopedJoinHandle<'static, Cell<u8>>, ScopedJoinHandle<'static, PhantomPinned>,
         Scope<'static, 'static>, Builder, Thread, ThreadId, AccessError,
-        LocalKey<u8>, LocalKey<std::rc::Rc<u8>>, LocalKey<Cell<u8>>, LocalKey<&'static mut u8>,
+        LocalKey<u8>, LocalKey<std::rc::Rc<u8>>, LocalKey<Cell<u8>>, LocalKey<&'static mut u8>, LocalKey<PhantomPinned>,
     }
 }
