@@ -53,6 +53,20 @@ pub(crate) fn handles<T: Send + 'static>() {
     cloned::<Thread>();
 }
 
+/// Names that std has for its unstable items are free for those who extend its types.
+#[allow(unstable_name_collisions, reason = "that is the question")]
+pub(crate) fn free_names(extended: Thread) -> u8 {
+    trait Extension: Sized {
+        fn into_raw(self) -> u8 {
+            0
+        }
+        fn from_raw(_: u8) {}
+    }
+    impl Extension for Thread {}
+    Thread::from_raw(0);
+    extended.into_raw()
+}
+
 pub(crate) fn scopes(list: &mut Vec<u8>) -> usize {
     let mut count = 0;
     scope(|within| {
