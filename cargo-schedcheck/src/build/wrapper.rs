@@ -155,7 +155,7 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
             let Some(manifest) = manifest else {
                 return fail("the engine's files are gone; run `cargo schedcheck` again");
             };
-            swap(&mut command, &manifest, test, &readable);
+            command.args(swap(&manifest, test, real, &readable));
             if real {
                 instrument(&mut command, Instrument::from_env(), &readable);
                 command.args(lint_cap(&readable));
@@ -165,21 +165,27 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
     replace_process(command)
 }
 
-fn swap(command: &mut Command, manifest: &Manifest, test: bool, args: &[String]) {
+/// The arguments that put the facades in the place of what they stand for.
+fn swap(manifest: &Manifest, test: bool, real: bool, args: &[String]) -> Vec<String> {
+    // They are no dependencies of the crate: it need not name them, and a path leads to them just where it would lead to the
+    // real ones. Such options are not stable, and what a build script asks is asked of a stable compiler.
+    let options = if real { "noprelude,nounused:" } else { "" };
     let facades =
         [("std", &manifest.std, true), ("core", &manifest.core, true), ("test", &manifest.test, test)];
+    let mut flags = Vec::new();
     for (name, facade, wanted) in facades {
         // A dependency of that name, often a mere alias of the real one, has been swapped itself.
         if wanted && !scope::is_given(args, name) {
-            command.arg("--extern").arg(format!("{name}={facade}"));
+            flags.extend(["--extern".to_owned(), format!("{options}{name}={facade}")]);
         }
     }
-    command.arg("-L").arg(format!("dependency={}", manifest.lib));
-    command.args(["--cfg", "schedcheck", "--check-cfg", "cfg(schedcheck)"]);
+    flags.extend(["-L".to_owned(), format!("dependency={}", manifest.lib)]);
+    flags.extend(["--cfg", "schedcheck", "--check-cfg", "cfg(schedcheck)"].map(str::to_owned));
+    flags
 }
 
 fn instrument(command: &mut Command, mode: Instrument, args: &[String]) {
-    command.env("RUSTC_BOOTSTRAP", "1").args(mode.rustc_flags());
+    command.env("RUSTC_BOOTSTRAP", "1").arg("-Zunstable-options").args(mode.rustc_flags());
     command.args(calls(args));
     if own_allocator::is_in(args) {
         // Attributes by `macro_rules!`, as the facade's is, are no stable feature for those who use them either.
