@@ -73,6 +73,14 @@ fn no_lint_and_no_name_of_a_dependency_is_in_the_way() {
 }
 
 #[test]
+fn flags_of_the_user_that_the_swap_does_not_go_with_are_taken_back() {
+    let project = Project::copy_of("plain_tests");
+    let flags = "-Ctarget-feature=+crt-static -Clto=thin -Cembed-bitcode=yes";
+    let args = ["--all-tests", "same_lock_order"];
+    project.schedcheck(&args).env("RUSTFLAGS", flags).run().expect_code(0);
+}
+
+#[test]
 fn without_the_flag_plain_tests_are_only_counted() {
     let project = Project::copy_of("plain_tests");
     let output = project.schedcheck(&[]).run().expect_code(4);
