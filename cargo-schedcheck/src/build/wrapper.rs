@@ -6,7 +6,8 @@ use std::process::{Command, ExitCode};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::own_allocator;
+use super::mentions;
+use super::panic_handler;
 use super::scope::{self, Scope};
 use super::sysroot::Manifest;
 
@@ -137,10 +138,10 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
     let mut command = match std::env::var_os(INNER) {
         Some(inner) => {
             let mut command = Command::new(inner);
-            command.arg(compiler);
+            command.arg(&compiler);
             command
         }
-        None => Command::new(compiler),
+        None => Command::new(&compiler),
     };
     let scope = scope::of_call(&readable, by_cargo, &skip);
     if matches!(scope, Scope::Swap { real: true, .. }) {
@@ -159,7 +160,11 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
             let Some(manifest) = manifest else {
                 return fail("the engine's files are gone; run `cargo schedcheck` again");
             };
-            command.args(swap(&manifest, test, real, &readable));
+            let facades = swap(&manifest, test, real, &readable);
+            if real && !test && panic_handler::forbids_std(&compiler, &args, &readable, &facades) {
+                return replace_process(command);
+            }
+            command.args(facades);
             if real {
                 instrument(&mut command, Instrument::from_env(), &readable);
                 command.args(lint_cap(&readable));
@@ -191,7 +196,7 @@ fn swap(manifest: &Manifest, test: bool, real: bool, args: &[String]) -> Vec<Str
 fn instrument(command: &mut Command, mode: Instrument, args: &[String]) {
     command.env("RUSTC_BOOTSTRAP", "1").arg("-Zunstable-options").args(mode.rustc_flags());
     command.args(calls(args)).args(without_lto(args));
-    if own_allocator::is_in(args) {
+    if mentions::anywhere(args, "global_allocator") {
         // Attributes by `macro_rules!`, as the facade's is, are no stable feature for those who use them either.
         command.arg("-Zcrate-attr=feature(macro_attr)");
     }
@@ -200,7 +205,7 @@ fn instrument(command: &mut Command, mode: Instrument, args: &[String]) {
 /// The passes need a dynamic libc. Of `+crt-static` and `-crt-static`, the former counts wherever it stands.
 fn link_libc_dynamically(arg: &mut OsString) {
     if let Some(text) = arg.to_str()
-        && codegen_option(text).starts_with("target-feature=")
+        && scope::codegen_option(text).starts_with("target-feature=")
     {
         *arg = text.replace("+crt-static", "-crt-static").into();
     }
@@ -209,16 +214,11 @@ fn link_libc_dynamically(arg: &mut OsString) {
 /// The engine's libraries have no bitcode. What profiles say of it is overruled elsewhere, so this is for flags of the user.
 fn without_lto(args: &[String]) -> Option<&'static str> {
     let of_lto = |arg: &String| {
-        let value = codegen_option(arg).strip_prefix("lto")?;
+        let value = scope::codegen_option(arg).strip_prefix("lto")?;
         (value.is_empty() || value.starts_with('='))
-            .then(|| !matches!(value, "=off" | "=no" | "=n" | "=false"))
+            .then_some(!matches!(value, "=off" | "=no" | "=n" | "=false"))
     };
     args.iter().rev().find_map(of_lto)?.then_some("-Clto=off")
-}
-
-/// What an argument says of code generation, if it is about that: `-C NAME=VALUE`, in one argument or in two.
-fn codegen_option(arg: &str) -> &str {
-    arg.strip_prefix("-C").or_else(|| arg.strip_prefix("--codegen=")).unwrap_or(arg)
 }
 
 /// No lint fails a build: whether a crate satisfies its own is not the question here, and the swap raises some that are not
@@ -231,7 +231,7 @@ fn lint_cap(args: &[String]) -> Option<&'static str> {
 /// Flags by which every function is seen on call stacks: names that a user gives (`--trust`, `--focus`, `--method`)
 /// are looked up there, and accesses are shown with the functions they stand in.
 fn calls(args: &[String]) -> Vec<&'static str> {
-    let last = |name: &str| args.iter().rev().find_map(|arg| codegen_option(arg).strip_prefix(name));
+    let last = |name: &str| args.iter().rev().find_map(|arg| scope::codegen_option(arg).strip_prefix(name));
     // Call stacks of the real std and of the engine are walked by frame pointers.
     let mut flags = vec!["-Cforce-frame-pointers=yes"];
     // What was inlined is known from debug information; line tables alone have no paths of functions.

@@ -48,12 +48,22 @@ fn bugs_are_found_in_a_crate_and_its_dependency_and_nothing_is_touched() {
 fn no_lint_and_no_name_of_a_dependency_is_in_the_way() {
     let project = Project::copy_of("strict");
     let native = project
-        .cargo(&["test", "--no-run", "-p", "strict", "-p", "with_std"])
+        .cargo(&["test", "--no-run", "-p", "strict", "-p", "halting", "-p", "with_std"])
         .output()
         .expect("cargo starts");
     assert!(native.status.success(), "{}", String::from_utf8_lossy(&native.stderr));
-    let args =
-        ["--all-tests", "-p", "strict", "-p", "with_std", "--no-fail-fast", "--message-format", "json"];
+    let args = [
+        "--all-tests",
+        "-p",
+        "strict",
+        "-p",
+        "halting",
+        "-p",
+        "with_std",
+        "--no-fail-fast",
+        "--message-format",
+        "json",
+    ];
     // Cargo, which runs this test, has put the toolchain's libraries there.
     let output = project.schedcheck(&args).env("LD_LIBRARY_PATH", "").run().expect_code(100);
     for warning in ["unused_crate_dependencies", "ambiguous"] {
@@ -61,7 +71,9 @@ fn no_lint_and_no_name_of_a_dependency_is_in_the_way() {
     }
     let verdicts = output.verdicts();
     let outcome = |test: &str| verdicts[test]["outcome"].clone();
-    assert_eq!(outcome("strict::lib tests::in_two_steps"), "panic");
+    for test in ["strict::lib tests::in_two_steps", "halting::lib in_two_steps"] {
+        assert_eq!(outcome(test), "panic", "{test}");
+    }
     for test in [
         "strict::lib tests::in_one_step",
         "strict::lib globs::both_have_the_same_hints_and_atomics",
