@@ -3,7 +3,8 @@ mod c_library;
 pub mod compiled;
 pub mod dep_info;
 pub mod fingerprint;
-mod own_allocator;
+mod mentions;
+mod panic_handler;
 pub mod project;
 pub mod scope;
 pub mod sources;
@@ -249,6 +250,7 @@ impl Products {
     }
 
     fn into_binaries(self, project: &Project, toolchain: &Toolchain) -> Vec<TestBinary> {
+        let of_toolchain = toolchain.libraries();
         let mut binaries: Vec<TestBinary> = Vec::new();
         for artifact in &self.tests {
             let Some(executable) = artifact.executable.clone() else {
@@ -258,7 +260,7 @@ impl Products {
             binaries.push(TestBinary {
                 package: project.package_name(&artifact.package_id),
                 target: target_name(&artifact.target),
-                env: self.env_of(artifact, &executable, project, toolchain),
+                env: self.env_of(artifact, &executable, project, toolchain, of_toolchain.as_deref()),
                 executable,
                 package_dir,
             });
@@ -274,6 +276,7 @@ impl Products {
         executable: &Utf8Path,
         project: &Project,
         toolchain: &Toolchain,
+        of_toolchain: Option<&Utf8Path>,
     ) -> Vec<(String, String)> {
         let mut env = project.package_env(&artifact.package_id);
         env.extend(
@@ -289,7 +292,9 @@ impl Products {
         }
         let deps = executable.parent().map(Utf8Path::to_owned);
         let before = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
-        let paths = self.linked_paths.iter().cloned().chain(deps).map(Utf8PathBuf::into_std_path_buf);
+        let of_toolchain = of_toolchain.map(Utf8Path::to_owned);
+        let paths = self.linked_paths.iter().cloned().chain(deps).chain(of_toolchain);
+        let paths = paths.map(Utf8PathBuf::into_std_path_buf);
         if let Ok(paths) = std::env::join_paths(paths.chain(std::env::split_paths(&before))) {
             env.push((LIBRARY_PATH.to_owned(), paths.to_string_lossy().into_owned()));
         }

@@ -35,11 +35,16 @@ pub fn of_call(args: &[String], by_cargo: bool, skip: &[&str]) -> Scope {
 }
 
 /// The values of an option, written `--name value` or `--name=value`.
-fn values<'a>(args: &'a [String], name: &'a str) -> impl Iterator<Item = &'a str> {
+pub fn values<'a>(args: &'a [String], name: &'a str) -> impl Iterator<Item = &'a str> {
     args.iter().enumerate().filter_map(move |(at, arg)| match arg.strip_prefix(name)? {
         "" => args.get(at + 1).map(String::as_str),
         rest => rest.strip_prefix('='),
     })
+}
+
+/// What an argument says of code generation, if it is about that: `-C NAME=VALUE`, in one argument or in two.
+pub fn codegen_option(arg: &str) -> &str {
+    arg.strip_prefix("-C").or_else(|| arg.strip_prefix("--codegen=")).unwrap_or(arg)
 }
 
 /// Whether the call names a crate that `name` stands for: `--extern NAME=PATH`, perhaps with `priv:` and the like before it.

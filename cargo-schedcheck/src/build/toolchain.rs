@@ -2,6 +2,7 @@
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
+use camino::Utf8PathBuf;
 use rustc_version::VersionMeta;
 
 use crate::error::{ExpectedError, Result};
@@ -55,6 +56,14 @@ impl Toolchain {
         let refuse = |error: cargo_config2::Error| ExpectedError::CargoConfig(error.to_string());
         let config = cargo_config2::Config::load().map_err(refuse)?;
         Ok(config.rustflags(self.host()).map_err(refuse)?.map(|flags| flags.flags).unwrap_or_default())
+    }
+
+    /// Where the compiler has std as a dynamic library, which a program needs as soon as one of its crates is dynamic.
+    pub fn libraries(&self) -> Option<Utf8PathBuf> {
+        let mut rustc = Command::from(cargo_config2::Config::load().ok()?.rustc());
+        let asked = rustc.args(["--print", "target-libdir", "--target", self.host()]).output().ok()?;
+        let dir = String::from_utf8(asked.stdout).ok()?;
+        asked.status.success().then(|| dir.trim().into())
     }
 
     /// A call of cargo, not yet started.

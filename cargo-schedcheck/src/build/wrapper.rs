@@ -6,7 +6,8 @@ use std::process::{Command, ExitCode};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::own_allocator;
+use super::mentions;
+use super::panic_handler;
 use super::scope::{self, Scope};
 use super::sysroot::Manifest;
 
@@ -137,13 +138,17 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
     let mut command = match std::env::var_os(INNER) {
         Some(inner) => {
             let mut command = Command::new(inner);
-            command.arg(compiler);
+            command.arg(&compiler);
             command
         }
-        None => Command::new(compiler),
+        None => Command::new(&compiler),
     };
+    let scope = scope::of_call(&readable, by_cargo, &skip);
+    if matches!(scope, Scope::Swap { real: true, .. }) {
+        args.iter_mut().for_each(link_libc_dynamically);
+    }
     command.args(&args);
-    match scope::of_call(&readable, by_cargo, &skip) {
+    match scope {
         Scope::Leave => {}
         Scope::AskAboutTarget => {
             if std::env::var_os(C_LIBRARY).is_some() {
@@ -155,7 +160,11 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
             let Some(manifest) = manifest else {
                 return fail("the engine's files are gone; run `cargo schedcheck` again");
             };
-            swap(&mut command, &manifest, test, &readable);
+            let facades = swap(&manifest, test, real, &readable);
+            if real && !test && panic_handler::forbids_std(&compiler, &args, &readable, &facades) {
+                return replace_process(command);
+            }
+            command.args(facades);
             if real {
                 instrument(&mut command, Instrument::from_env(), &readable);
                 command.args(lint_cap(&readable));
@@ -165,26 +174,51 @@ pub fn main(sysroot: &OsStr, mut args: Vec<OsString>) -> ExitCode {
     replace_process(command)
 }
 
-fn swap(command: &mut Command, manifest: &Manifest, test: bool, args: &[String]) {
+/// The arguments that put the facades in the place of what they stand for.
+fn swap(manifest: &Manifest, test: bool, real: bool, args: &[String]) -> Vec<String> {
+    // They are no dependencies of the crate: it need not name them, and a path leads to them just where it would lead to the
+    // real ones. Such options are not stable, and what a build script asks is asked of a stable compiler.
+    let options = if real { "noprelude,nounused:" } else { "" };
     let facades =
         [("std", &manifest.std, true), ("core", &manifest.core, true), ("test", &manifest.test, test)];
+    let mut flags = Vec::new();
     for (name, facade, wanted) in facades {
         // A dependency of that name, often a mere alias of the real one, has been swapped itself.
         if wanted && !scope::is_given(args, name) {
-            command.arg("--extern").arg(format!("{name}={facade}"));
+            flags.extend(["--extern".to_owned(), format!("{options}{name}={facade}")]);
         }
     }
-    command.arg("-L").arg(format!("dependency={}", manifest.lib));
-    command.args(["--cfg", "schedcheck", "--check-cfg", "cfg(schedcheck)"]);
+    flags.extend(["-L".to_owned(), format!("dependency={}", manifest.lib)]);
+    flags.extend(["--cfg", "schedcheck", "--check-cfg", "cfg(schedcheck)"].map(str::to_owned));
+    flags
 }
 
 fn instrument(command: &mut Command, mode: Instrument, args: &[String]) {
-    command.env("RUSTC_BOOTSTRAP", "1").args(mode.rustc_flags());
-    command.args(calls(args));
-    if own_allocator::is_in(args) {
+    command.env("RUSTC_BOOTSTRAP", "1").arg("-Zunstable-options").args(mode.rustc_flags());
+    command.args(calls(args)).args(without_lto(args));
+    if mentions::anywhere(args, "global_allocator") {
         // Attributes by `macro_rules!`, as the facade's is, are no stable feature for those who use them either.
         command.arg("-Zcrate-attr=feature(macro_attr)");
     }
+}
+
+/// The passes need a dynamic libc. Of `+crt-static` and `-crt-static`, the former counts wherever it stands.
+fn link_libc_dynamically(arg: &mut OsString) {
+    if let Some(text) = arg.to_str()
+        && scope::codegen_option(text).starts_with("target-feature=")
+    {
+        *arg = text.replace("+crt-static", "-crt-static").into();
+    }
+}
+
+/// The engine's libraries have no bitcode. What profiles say of it is overruled elsewhere, so this is for flags of the user.
+fn without_lto(args: &[String]) -> Option<&'static str> {
+    let of_lto = |arg: &String| {
+        let value = scope::codegen_option(arg).strip_prefix("lto")?;
+        (value.is_empty() || value.starts_with('='))
+            .then_some(!matches!(value, "=off" | "=no" | "=n" | "=false"))
+    };
+    args.iter().rev().find_map(of_lto)?.then_some("-Clto=off")
 }
 
 /// No lint fails a build: whether a crate satisfies its own is not the question here, and the swap raises some that are not
@@ -197,9 +231,7 @@ fn lint_cap(args: &[String]) -> Option<&'static str> {
 /// Flags by which every function is seen on call stacks: names that a user gives (`--trust`, `--focus`, `--method`)
 /// are looked up there, and accesses are shown with the functions they stand in.
 fn calls(args: &[String]) -> Vec<&'static str> {
-    let last = |name: &str| {
-        args.iter().rev().find_map(|arg| arg.strip_prefix("-C").unwrap_or(arg).strip_prefix(name))
-    };
+    let last = |name: &str| args.iter().rev().find_map(|arg| scope::codegen_option(arg).strip_prefix(name));
     // Call stacks of the real std and of the engine are walked by frame pointers.
     let mut flags = vec!["-Cforce-frame-pointers=yes"];
     // What was inlined is known from debug information; line tables alone have no paths of functions.
@@ -283,6 +315,27 @@ mod tests {
                 !flags.contains(&entry) && flags.contains(&"-Zmerge-functions=disabled"),
                 "{optimised:?}"
             );
+        }
+    }
+
+    #[test]
+    fn flags_that_the_passes_and_the_engine_do_not_go_with_are_taken_back() {
+        let dynamic = |arg: &str| {
+            let mut arg = arg.into();
+            link_libc_dynamically(&mut arg);
+            arg.into_string().unwrap()
+        };
+        assert_eq!(dynamic("-Ctarget-feature=+avx,+crt-static"), "-Ctarget-feature=+avx,-crt-static");
+        assert_eq!(dynamic("target-feature=+crt-static"), "target-feature=-crt-static");
+        assert_eq!(dynamic("feature=\"+crt-static\""), "feature=\"+crt-static\"");
+
+        let lto = |args: &[&str]| without_lto(&args.iter().map(|&arg| arg.to_owned()).collect::<Vec<_>>());
+        for asked in [&["-Clto"][..], &["-C", "lto=thin"], &["--codegen=lto=fat"], &["-Clto=off", "-Clto=y"]]
+        {
+            assert_eq!(lto(asked), Some("-Clto=off"), "{asked:?}");
+        }
+        for not_asked in [&["-Copt-level=3"][..], &["-C", "lto=thin", "-Clto=off"], &["lto_demo.rs"]] {
+            assert_eq!(lto(not_asked), None, "{not_asked:?}");
         }
     }
 

@@ -398,11 +398,10 @@ fn judge(world: &World, test: Test, returned: Option<Option<TestResult>>) -> Opt
                     format!("panicked with {:?}, expected a text containing {text:?}", report.message);
                 return Some(Outcome::ExpectationMissed(message));
             }
+            // What was expected has happened: whose panic made it happen does not matter, as in libtest.
+            return None;
         }
         (None, Some(Ok(()))) => {}
-    }
-    if world.script.broken_off.is_some() {
-        return None;
     }
     let unheard = world.threads.iter().position(|thread| thread.unheard_panic)?;
     Some(Outcome::Panicked(panic_of(world, unheard)))

@@ -4,7 +4,7 @@ use crate::support::{alone, execute, passes};
 use schedcheck_rt::exec::outcome::{Deadlock, LostWakeup, Outcome};
 use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
-use schedcheck_rt::facade::sync::{Condvar, Mutex};
+use schedcheck_rt::facade::sync::{Condvar, Mutex, mpsc};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::{
     Alt, Choice, Decision, Delta, End, Event, Guide, Mode, Model, Pending, Plan, StepIndex, ThreadId, Trace,
@@ -83,6 +83,36 @@ fn a_panic_that_nobody_joins_fails() {
     );
     let Outcome::Panicked(report) = outcome else { panic!("{outcome:?}") };
     assert_eq!(report.message, "boom");
+}
+
+#[test]
+fn a_panic_that_nobody_joins_may_be_why_the_expected_one_comes() {
+    fn hears_of_it() -> TestResult {
+        let (sender, receiver) = mpsc::channel::<()>();
+        drop(thread::spawn(move || {
+            let _sender = sender;
+            panic!("boom")
+        }));
+        receiver.recv().expect("somebody sends");
+        Ok(())
+    }
+    fn is_told_nothing() -> TestResult {
+        drop(thread::spawn(|| panic!("boom")));
+        Ok(())
+    }
+    fn outcome(body: fn() -> TestResult, should_panic: Option<&'static str>) -> Outcome {
+        let _alone = alone();
+        let mut execution = Execution::new(Test { body, should_panic }, 100);
+        execution.run(&Plan::default(), None, &mut Trace::default());
+        execution.outcome().clone()
+    }
+    let as_expected = outcome(hears_of_it, Some("somebody sends"));
+    assert!(matches!(as_expected, Outcome::Passed), "{as_expected:?}");
+    for (body, text) in [(hears_of_it as fn() -> TestResult, "boom"), (is_told_nothing, "")] {
+        let missed = outcome(body, Some(text));
+        assert!(matches!(missed, Outcome::ExpectationMissed(_)), "{missed:?}");
+    }
+    assert!(matches!(outcome(hears_of_it, None), Outcome::Panicked(_)));
 }
 
 #[test]

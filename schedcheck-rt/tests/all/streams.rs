@@ -28,6 +28,8 @@ fn streams_are_what_they_are_in_std() {
     promised(|| {
         assert_eq!(stdout().is_terminal(), std::io::IsTerminal::is_terminal(&std::io::stdout()));
         assert_eq!(stdin().lock().is_terminal(), std::io::IsTerminal::is_terminal(&std::io::stdin()));
+        let erased: [&dyn IsTerminal; 2] = [&stdout(), &stderr().lock()];
+        assert_eq!(erased.map(IsTerminal::is_terminal), [stdout().is_terminal(), stderr().is_terminal()]);
         let names = format!("{:?} {:?} {:?}", stdout(), stderr().lock(), stdin());
         assert_eq!(names, "Stdout { .. } StderrLock { .. } Stdin { .. }");
         Ok(())

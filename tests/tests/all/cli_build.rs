@@ -96,7 +96,7 @@ fn a_wrapper_that_the_user_has_is_still_called() {
         .lines()
         .find(|call| call.contains("--crate-name plain") && call.contains(" --test "))
         .unwrap_or_else(|| panic!("{calls}"));
-    assert!(build.contains("--extern std=") && build.contains("--extern test="), "{build}");
+    assert!(build.contains(":std=") && build.contains(":test="), "{build}");
     assert!(build.contains("--cfg schedcheck"), "{build}");
 }
 

@@ -5,12 +5,16 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// The same as [`std::io::IsTerminal`].
-pub trait IsTerminal: sealed::Real {
+pub trait IsTerminal: sealed::Sealed {
     /// The same as std's `is_terminal`.
     fn is_terminal(&self) -> bool;
 }
 
 mod sealed {
+    /// What nobody else implements. It says nothing of the type behind: as std's, the trait may be that of an object.
+    pub trait Sealed {}
+    impl<T: Real> Sealed for T {}
+
     /// What has one of std's behind it.
     pub trait Real {
         type Real: std::io::IsTerminal;

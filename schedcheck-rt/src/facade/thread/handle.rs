@@ -97,19 +97,6 @@ impl Thread {
             Meaning::System(thread) => thread.name(),
         }
     }
-
-    /// The same as std's `into_raw`.
-    pub fn into_raw(self) -> *const () {
-        std::mem::ManuallyDrop::new(self).0.as_ptr()
-    }
-
-    /// The same as std's `from_raw`.
-    ///
-    /// # Safety
-    /// As std's.
-    pub unsafe fn from_raw(pointer: *const ()) -> Thread {
-        Thread(NonNull::new(pointer.cast_mut()).expect("it came from `into_raw`"))
-    }
 }
 
 impl Clone for Thread {

@@ -133,6 +133,8 @@ pub struct JoinHandle<T>(pub(super) Joinable<T, std::thread::JoinHandle<T>>);
 unsafe impl<T> Send for JoinHandle<T> {}
 // SAFETY: as std's: a shared handle gives no access to the outcome.
 unsafe impl<T> Sync for JoinHandle<T> {}
+// The outcome is not in the handle.
+impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
     /// The same as std's `thread`.

@@ -76,6 +76,8 @@ impl<T> SystemHandle<T> for std::thread::ScopedJoinHandle<'_, T> {
 unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 // SAFETY: as std's: a shared handle gives no access to the outcome.
 unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
+// The outcome is not in the handle.
+impl<T> Unpin for ScopedJoinHandle<'_, T> {}
 
 /// The same as [`std::thread::scope`].
 #[track_caller]

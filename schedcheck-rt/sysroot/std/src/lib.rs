@@ -9,6 +9,9 @@ extern crate std as real;
 
 pub use real::*;
 
+// The very modules of the facade core, as in std itself: who imports everything of both means the same by their names.
+pub use swapped_core::hint;
+
 #[doc(hidden)]
 pub use schedcheck_rt as __schedcheck;
 
@@ -22,18 +25,7 @@ pub mod sync {
     #[allow(deprecated, reason = "still public in the real one")]
     pub use schedcheck_rt::facade::sync::ONCE_INIT;
 
-    /// `std::sync::atomic`.
-    pub mod atomic {
-        pub use real::sync::atomic::*;
-        pub use schedcheck_rt::facade::sync::atomic::{
-            AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
-            AtomicU16, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence,
-        };
-        #[allow(deprecated, reason = "still public in the real one")]
-        pub use schedcheck_rt::facade::sync::atomic::{
-            ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, spin_loop_hint,
-        };
-    }
+    pub use swapped_core::sync::atomic;
 
     /// `std::sync::mpsc`.
     pub mod mpsc {
@@ -153,10 +145,4 @@ pub mod thread {
     };
     #[allow(deprecated, reason = "still public in the real one")]
     pub use schedcheck_rt::facade::thread::{park_timeout_ms, sleep_ms};
-}
-
-/// `std::hint`.
-pub mod hint {
-    pub use real::hint::*;
-    pub use schedcheck_rt::facade::hint::spin_loop;
 }

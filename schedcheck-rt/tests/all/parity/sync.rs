@@ -184,6 +184,7 @@ pub(crate) fn traits() -> Vec<crate::std_parity::Traits> {
                 $name<std::rc::Rc<u8>>,
                 $name<std::sync::MutexGuard<'static, u8>>,
                 $name<&'static mut u8>,
+                $name<std::marker::PhantomPinned>,
             ),
         )*].concat() };
     }

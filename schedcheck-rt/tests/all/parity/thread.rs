@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::io;
+use std::marker::PhantomPinned;
 use std::num::NonZero;
 use std::time::Duration;
 use thread::{
@@ -52,6 +53,20 @@ pub(crate) fn handles<T: Send + 'static>() {
     cloned::<Thread>();
 }
 
+/// Names that std has for its unstable items are free for those who extend its types.
+#[allow(unstable_name_collisions, reason = "that is the question")]
+pub(crate) fn free_names(extended: Thread) -> u8 {
+    trait Extension: Sized {
+        fn into_raw(self) -> u8 {
+            0
+        }
+        fn from_raw(_: u8) {}
+    }
+    impl Extension for Thread {}
+    Thread::from_raw(0);
+    extended.into_raw()
+}
+
 pub(crate) fn scopes(list: &mut Vec<u8>) -> usize {
     let mut count = 0;
     scope(|within| {
@@ -89,8 +104,9 @@ pub(crate) fn macro_forms() -> u32 {
         pub(crate) static LAST: u32 = 1 + 1
     }
     thread_local!(static SINGLE: u32 = const { 4 });
+    thread_local!(static ELIDED: Cell<&str> = const { Cell::new("four") });
     thread_local!();
-    PUBLIC.with_borrow(Vec::len) as u32 + LAZY.get() + LAST.with(|last| *last) + SINGLE.with(|single| *single)
+    PUBLIC.with_borrow(Vec::len) as u32 + LAZY.get() + LAST.with(|last| *last) + SINGLE.with(|single| *single) + ELIDED.get().len() as u32
 }
 
 /// For each type, which traits it has.
@@ -99,10 +115,10 @@ pub(crate) fn traits() -> Vec<crate::std_parity::Traits> {
         ($($type:ty),* $(,)?) => { vec![$((stringify!($type), crate::traits_of!($type)),)*] };
     }
     table! {
-        JoinHandle<u8>, JoinHandle<std::rc::Rc<u8>>, JoinHandle<Cell<u8>>,
+        JoinHandle<u8>, JoinHandle<std::rc::Rc<u8>>, JoinHandle<Cell<u8>>, JoinHandle<PhantomPinned>,
         ScopedJoinHandle<'static, u8>, ScopedJoinHandle<'static, std::rc::Rc<u8>>,
-        ScopedJoinHandle<'static, Cell<u8>>,
+        ScopedJoinHandle<'static, Cell<u8>>, ScopedJoinHandle<'static, PhantomPinned>,
         Scope<'static, 'static>, Builder, Thread, ThreadId, AccessError,
-        LocalKey<u8>, LocalKey<std::rc::Rc<u8>>, LocalKey<Cell<u8>>, LocalKey<&'static mut u8>,
+        LocalKey<u8>, LocalKey<std::rc::Rc<u8>>, LocalKey<Cell<u8>>, LocalKey<&'static mut u8>, LocalKey<PhantomPinned>,
     }
 }

@@ -70,6 +70,8 @@ macro_rules! common {
         unsafe impl<T: Send> Send for $name<T> {}
         // SAFETY: as std's: a shared sender lets several threads send.
         unsafe impl<T: Send> Sync for $name<T> {}
+        // No item is in a sender.
+        impl<T> Unpin for $name<T> {}
         impl<T> UnwindSafe for $name<T> {}
         impl<T> RefUnwindSafe for $name<T> {}
 

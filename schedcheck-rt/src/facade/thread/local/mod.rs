@@ -32,23 +32,21 @@ pub(crate) fn end_of_thread(active: Active) {
 #[macro_export]
 macro_rules! __schedcheck_thread_local {
     () => {};
-    (@key [$($attribute:tt)*] [$vis:vis] $name:ident $type:ty, $real:expr, $($init:tt)*) => {
+    (@key [$($attribute:tt)*] [$vis:vis] $name:ident $type:ty, $init:expr, $real:expr, $($items:tt)*) => {
         $($attribute)*
         $vis const $name: $crate::facade::thread::local::LocalKey<$type> = {
             static __SLOT: $crate::facade::thread::local::Slot = $crate::facade::thread::local::Slot::new();
-            $($init)*
-            $crate::facade::thread::local::LocalKey::new(|| &__SLOT, __init, $real)
+            $($items)*
+            $crate::facade::thread::local::LocalKey::new(|| &__SLOT, $init, $real)
         };
     };
     (
         $(#[$attribute:meta])* $vis:vis static $name:ident : $type:ty = const $init:block
         $(; $($rest:tt)*)?
     ) => {
-        $crate::__schedcheck_thread_local!(@key [$(#[$attribute])*] [$vis] $name $type, &__REAL,
+        $crate::__schedcheck_thread_local!(@key [$(#[$attribute])*] [$vis] $name $type, || __INIT, &__REAL,
+            // A lifetime may be left out in the types of constants and statics, not in those of functions.
             const __INIT: $type = $init;
-            fn __init() -> $type {
-                __INIT
-            }
             $crate::facade::thread::local::real_std::thread_local! {
                 static __REAL: $type = const { __INIT }
             }
@@ -59,7 +57,7 @@ macro_rules! __schedcheck_thread_local {
         $(#[$attribute:meta])* $vis:vis static $name:ident : $type:ty = $init:expr
         $(; $($rest:tt)*)?
     ) => {
-        $crate::__schedcheck_thread_local!(@key [$(#[$attribute])*] [$vis] $name $type, &__REAL,
+        $crate::__schedcheck_thread_local!(@key [$(#[$attribute])*] [$vis] $name $type, __init, &__REAL,
             #[allow(unused_braces, reason = "the user's, as std takes them")]
             fn __init() -> $type {
                 $init
