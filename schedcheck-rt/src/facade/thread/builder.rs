@@ -139,7 +139,7 @@ where
     // SAFETY: the caller's promise makes the borrow outlive the thread.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce() + 'static>>(body) };
     let slot = start(wishes, body, site);
-    Controlled { slot, thread: Thread::controlled(slot), outcome: PhantomData }
+    Controlled { slot, thread: Thread::controlled(slot), scoped: false, outcome: PhantomData }
 }
 
 #[inline(never)]
