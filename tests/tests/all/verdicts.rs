@@ -158,6 +158,7 @@ const PASSING: &[(&str, Coverage, &[&str])] = &[
     ("threads::scoped_threads", Exactly(2), &["2 0", "2 1"]),
     ("threads::six_threads", Exactly(1), &["done"]),
     ("threads::six_threads_that_share_nothing", Exactly(1), &["42"]),
+    ("threads::thread_that_the_system_could_not_start", Exactly(1), &["WouldBlock"]),
     ("threads::thread_locals_end_before_join_returns", Exactly(1), &["1"]),
     ("threads::worker_that_waits_for_ever", Exactly(1), &["done"]),
     ("work::add_items_and_give_hints", Complete, &["0", "1", "2", "3", "4", "5", "6"]),
@@ -215,6 +216,11 @@ const FAILING: &[(&str, &str, &str)] = &[
         "threads::scoped_thread_whose_handle_is_forgotten",
         "deadlock",
         "deadlock: 1 of 2 threads are blocked forever",
+    ),
+    (
+        "threads::thread_whose_name_has_a_null_byte",
+        "panic",
+        "thread name may not contain interior null bytes: NulError(1, [97, 0, 98])",
     ),
     (
         "threads::world_outside",

@@ -143,6 +143,7 @@ impl<'scope> Scope<'scope, '_> {
         self.spawn_with(Builder::new(), f, Location::caller()).expect("failed to spawn thread")
     }
 
+    #[track_caller]
     pub(super) fn spawn_with<F, T>(
         &'scope self,
         builder: Builder,
@@ -156,7 +157,7 @@ impl<'scope> Scope<'scope, '_> {
         match &self.threads {
             Threads::Controlled(slots) => {
                 // SAFETY: the scope joins the thread before it ends.
-                let mut controlled = unsafe { spawn_controlled(builder.wishes(), f, site) };
+                let mut controlled = unsafe { spawn_controlled(builder.wishes()?, f, site) };
                 controlled.scoped = true;
                 slots.push(controlled.slot);
                 Ok(ScopedJoinHandle(Joinable::Controlled(controlled)))
