@@ -180,6 +180,7 @@ pub fn waiting(finished: &Finished, entry: &Blocked) -> String {
     let object = entry.object.as_deref().filter(|object| !object.is_empty());
     let target = match (word(&entry.op), object) {
         ("join", Some(thread)) => format!(" for the end of `{thread}`"),
+        ("scope_end", Some(thread)) => format!(" for the handle of `{thread}` to be joined or dropped"),
         ("wake" | "wait", Some(object)) => format!(" for a notification of {object}"),
         ("recv", Some(object)) => format!(" for a message on {object}"),
         ("send" | "send_taken", Some(object)) => format!(" for room in {object}"),

@@ -344,6 +344,7 @@ impl World {
             twin: None,
             ended: false,
             children: 0,
+            scopes: 0,
             channels: 0,
             draws: 0,
             ran_until: self.trace.events.len() as StepIndex,
@@ -360,6 +361,7 @@ impl World {
             stack_base: 0,
             engine_top: 0,
             unheard_panic: false,
+            scoped: None,
         });
         // SAFETY: there is room for it, and it was just written.
         unsafe { self.threads.set_len(slot + 1) };

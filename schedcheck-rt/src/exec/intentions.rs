@@ -98,7 +98,9 @@ fn pending_accesses(objects: &Objects, op: &Op, enabled: bool) -> [Access; 2] {
         | Kind::JoinScoped
         | Kind::IsFinished
         | Kind::Leave
-        | Kind::Detach => return objects.life_accesses(op, enabled),
+        | Kind::Detach
+        | Kind::LetGo
+        | Kind::AwaitLetGo => return objects.life_accesses(op, enabled),
         Kind::BarrierArrive => Mode::Write,
         Kind::BarrierLeave => return [Access::NONE; 2],
         Kind::Send

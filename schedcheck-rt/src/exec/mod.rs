@@ -55,6 +55,7 @@ pub(crate) use own_stack::note_access;
 pub(crate) use panics::IN_SCOPE;
 pub use run::{Execution, Test, TestResult};
 pub use script::{Fate, Unmet};
+pub(crate) use threads::ScopeId;
 
 use crate::model::{Kind, ObjectKind, Op, Site};
 use crate::races::{Atomic, Order};
@@ -66,7 +67,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use threads::Body;
+use threads::{Body, Scoped};
 
 thread_local! {
     /// The execution going on in this thread of the system, null outside.
@@ -484,6 +485,49 @@ impl Active {
         panics::note_passed_on(*self, payload);
         let world = self.world();
         world.threads[world.current].unheard_panic = true;
+    }
+
+    /// The running thread begins a scope.
+    pub(crate) fn begin_scope(&self) -> ScopeId {
+        let world = self.world();
+        let (owner, thread) = (world.current, &mut world.threads[world.current]);
+        thread.scopes += 1;
+        ScopeId { owner, nth: thread.scopes - 1 }
+    }
+
+    /// The thread in `slot` was started in `scope`.
+    pub(crate) fn started_in(&self, scope: ScopeId, slot: Slot) {
+        self.world().threads[slot].scoped = Some(Scoped { scope, let_go: false, blamed: false });
+    }
+
+    /// The running thread gives up the handle of the scoped thread in `slot`. False if that must be a step: it may do so
+    /// when the scope is about to end (see `model/life.rs`).
+    pub(crate) fn lets_go_in_scope(&self, slot: Slot) -> bool {
+        let world = self.world();
+        let Some(scoped) = world.threads[slot].scoped else { return true };
+        let let_go = world.is_inside(world.current, scoped.scope);
+        world.threads[slot].scoped = Some(Scoped { let_go, ..scoped });
+        let_go
+    }
+
+    /// Whether the handle of the scoped thread in `slot` was given up without a step.
+    pub(crate) fn was_let_go_in_scope(&self, slot: Slot) -> bool {
+        self.world().threads[slot].scoped.is_none_or(|scoped| scoped.let_go)
+    }
+
+    /// The body of the scoped thread in `slot` is done, and its scope knows it.
+    pub(crate) fn awaited_by_scope(&self, slot: Slot) {
+        self.world().threads[slot].joined = true;
+    }
+
+    /// Whether the scoped thread in `slot` panicked and nobody was told; its scope panics then.
+    pub(crate) fn panics_in_scope(&self, slot: Slot) -> bool {
+        let thread = &mut self.world().threads[slot];
+        let unheard = std::mem::replace(&mut thread.unheard_panic, false);
+        if let Some(scoped) = &mut thread.scoped {
+            scoped.blamed |= unheard;
+        }
+        unheard
     }
 
     /// The thread in `slot` was joined, and its panic, if there was one, handed to its joiner.

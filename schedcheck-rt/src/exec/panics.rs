@@ -11,6 +11,9 @@ use std::sync::{Arc, OnceLock};
 /// What a scope panics with when one of its threads did. It says nothing of the cause.
 pub(crate) const IN_SCOPE: &str = "a scoped thread panicked";
 
+/// What stands for a payload that says nothing.
+pub(super) const NO_TEXT: &str = "a value that is not text";
+
 type Hook = dyn Fn(&PanicHookInfo<'_>) + Sync + Send;
 
 /// The hook that was there before ours.
@@ -68,5 +71,5 @@ pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> String {
         .downcast_ref::<&'static str>()
         .map(|text| (*text).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a value that is not text".to_owned())
+        .unwrap_or_else(|| NO_TEXT.to_owned())
 }

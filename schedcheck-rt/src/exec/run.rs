@@ -7,7 +7,7 @@ use super::places::{Names, PlaceTable};
 use super::script::{Fate, Unmet};
 use super::switch::{Backend, Birth, Carried, Resumed};
 use super::thread_locals::{Kept, StdWords};
-use super::threads::Body;
+use super::threads::{Body, Thread};
 use super::view::{self, View};
 use super::{Active, EXPLORING, WORLD, data_race, own_stack, panics};
 use crate::model::{Kind, Op};
@@ -433,15 +433,25 @@ fn panic_of(world: &World, slot: usize) -> PanicReport {
     PanicReport { earlier, ..world.panics[at].clone() }
 }
 
-/// As `panic_of`; for a scope that panicked because a thread of it did, the first panic of such a thread.
+/// As `panic_of`; for a scope that panicked because a thread of it did, the first panic that ended such a thread.
 fn cause_of(world: &World, slot: usize) -> PanicReport {
     let report = panic_of(world, slot);
     if report.message != panics::IN_SCOPE {
         return report;
     }
-    let mut all = world.panics.iter();
-    let cause = all.find(|cause| cause.thread != report.thread && cause.message != panics::IN_SCOPE);
-    cause.cloned().unwrap_or(report)
+    let blamed = |thread: &&Thread| thread.scoped.is_some_and(|scoped| scoped.blamed);
+    let last_of = |thread: &Thread| world.panics.iter().rposition(|cause| cause.thread == thread.id);
+    let ends = world.threads.iter().filter(blamed).filter_map(last_of);
+    let Some(at) = ends.filter(|at| world.panics[*at].message != panics::IN_SCOPE).min() else {
+        return report;
+    };
+    let mut cause = world.panics[at].clone();
+    if cause.message == panics::NO_TEXT {
+        let slot = world.threads.iter().position(|thread| thread.id == cause.thread);
+        let name = slot.map_or_else(String::new, |slot| view::thread_name(world, slot));
+        cause.message = format!("{}: '{name}', with {}", panics::IN_SCOPE, panics::NO_TEXT);
+    }
+    cause
 }
 
 fn describe(world: &World, report: &PanicReport) -> String {

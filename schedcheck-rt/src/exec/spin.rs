@@ -391,9 +391,14 @@ pub(crate) fn is_known(kind: Kind, alt: Alt, accesses: &[Access; 2]) -> bool {
         | Kind::Sleep
         | Kind::Spin
         | Kind::Fence => true,
-        Kind::Spawn | Kind::Begin | Kind::Finish | Kind::End | Kind::Leave | Kind::Detach | Kind::Choose => {
-            false
-        }
+        Kind::Spawn
+        | Kind::Begin
+        | Kind::Finish
+        | Kind::End
+        | Kind::Leave
+        | Kind::Detach
+        | Kind::LetGo
+        | Kind::Choose => false,
         // Shared: it was done already.
         Kind::OnceEnter => accesses[0].mode == Mode::AcquireShared,
         _ => accesses.iter().all(|access| !changes(access.mode)),

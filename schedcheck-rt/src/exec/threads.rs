@@ -1,5 +1,6 @@
 //! The threads of one execution, in order of creation.
 
+use super::controller::{Slot, World};
 use super::run::TestResult;
 use super::switch::{Carried, Exit};
 use super::thread_locals::Kept;
@@ -45,6 +46,8 @@ pub(crate) struct Thread {
     pub(crate) ended: bool,
     /// How many threads it has started.
     pub(crate) children: u32,
+    /// How many scopes it has begun.
+    pub(crate) scopes: u32,
     /// How many channels it has made.
     pub(crate) channels: usize,
     /// How often it has drawn random numbers.
@@ -77,6 +80,49 @@ pub(crate) struct Thread {
     pub(crate) engine_top: usize,
     /// It panicked and nobody has been told yet.
     pub(crate) unheard_panic: bool,
+    /// The scope that it was started in, if there is one.
+    pub(crate) scoped: Option<Scoped>,
+}
+
+/// Which scope a thread was started in, and what that one knows of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scoped {
+    pub(crate) scope: ScopeId,
+    /// Its handle is gone, and whoever gave it up comes before the end of the scope.
+    pub(crate) let_go: bool,
+    /// Its panic is why the scope panicked.
+    pub(crate) blamed: bool,
+}
+
+/// A scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ScopeId {
+    /// The thread that runs it.
+    pub(crate) owner: Slot,
+    /// How many that thread had begun before.
+    pub(crate) nth: u32,
+}
+
+impl World {
+    /// Whether the thread in `slot` runs `scope`, which has not ended, or will have done all it does before that ends.
+    pub(super) fn is_inside(&self, mut slot: Slot, scope: ScopeId) -> bool {
+        if slot == scope.owner {
+            return true;
+        }
+        if self.objects.body_is_done(self.threads[slot].life) {
+            // Nobody waits for the destructors of its thread-local values.
+            return false;
+        }
+        // It is one of a scope, that one is run by a thread of another scope, and so on.
+        while let Some(Scoped { scope: within, .. }) = self.threads[slot].scoped {
+            if within.owner == scope.owner {
+                // A thread ends the scope that it began last.
+                return within.nth >= scope.nth;
+            }
+            slot = within.owner;
+        }
+        false
+    }
 }
 
 /// Names for threads that hold in every execution: the n-th child of a thread is always the same.

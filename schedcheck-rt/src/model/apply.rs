@@ -105,9 +105,14 @@ impl Objects {
                 self.apply_access(op.object, Mode::Write)
             }
             Kind::CountUp | Kind::CountDown => self.apply_access(op.object, Mode::Mark),
-            Kind::Finish | Kind::End | Kind::Join | Kind::JoinScoped | Kind::Leave | Kind::Detach => {
-                self.apply_life(moment, op)
-            }
+            Kind::Finish
+            | Kind::End
+            | Kind::Join
+            | Kind::JoinScoped
+            | Kind::Leave
+            | Kind::Detach
+            | Kind::LetGo
+            | Kind::AwaitLetGo => self.apply_life(moment, op),
             _ => self.apply_other(moment, op),
         }
     }
@@ -121,7 +126,7 @@ impl Objects {
             self.baton(op.second).ended(moment);
         }
         let life = self.thread(op.object);
-        let before = life.summary();
+        let before = life.summary_for(op);
         life.apply(moment, op).from(before)
     }
 
@@ -238,7 +243,7 @@ mod tests {
         let kinds = [
             (ObjectKind::Mutex, &[Kind::TryLock, Kind::Unlock][..]),
             (ObjectKind::Condvar, &[Kind::CondvarEnqueue, Kind::NotifyOne, Kind::NotifyAll]),
-            (ObjectKind::Thread, &[Kind::Finish, Kind::End, Kind::Leave, Kind::Detach]),
+            (ObjectKind::Thread, &[Kind::Finish, Kind::End, Kind::Leave, Kind::Detach, Kind::LetGo]),
             (ObjectKind::Channel { capacity: 0 }, &[Kind::DropSender]),
             (ObjectKind::Memory, &[Kind::Load, Kind::Store, Kind::ReadModifyWrite, Kind::CompareExchange]),
             (ObjectKind::Memory, &[Kind::CountUp, Kind::CountDown]),

@@ -283,8 +283,9 @@ impl ObjectKind {
     /// How many parts that are accessed on their own follow the object.
     pub const fn parts(self) -> u32 {
         match self {
-            // A poison flag, or the queue of writers, or "done", or "gone".
-            ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::Once { .. } | ObjectKind::Thread => 1,
+            // A poison flag, or the queue of writers, or "done".
+            ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::Once { .. } => 1,
+            ObjectKind::Thread => life::PARTS,
             ObjectKind::Channel { .. } => channel::CHANNEL_OBJECTS - 1,
             _ => 0,
         }
@@ -464,6 +465,11 @@ impl Objects {
             State::Thread(life) => life.pending_accesses(op, enabled),
             other => unreachable!("{:?} is {other:?}, not a thread", op.object),
         }
+    }
+
+    /// Whether the body of the thread with that `life` is done.
+    pub(crate) fn body_is_done(&self, life: ObjectId) -> bool {
+        matches!(self.state(life), State::Thread(life) if life.body_is_done())
     }
 
     /// Read acquisitions of `lock` that may stand in line instead.

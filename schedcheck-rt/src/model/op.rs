@@ -24,6 +24,10 @@ pub enum Kind {
     Leave,
     /// Drops a handle, and what its thread left.
     Detach,
+    /// Gives up the handle of a scoped thread where its scope cannot know of it otherwise.
+    LetGo,
+    /// Waits at the end of a scope until the handle of a thread is given up.
+    AwaitLetGo,
     /// Looks whether a thread has ended.
     IsFinished,
     /// Starts a thread.
@@ -154,6 +158,8 @@ impl Kind {
             Kind::Join | Kind::JoinScoped => "join",
             Kind::Leave => "leave",
             Kind::Detach => "detach",
+            Kind::LetGo => "let_go",
+            Kind::AwaitLetGo => "scope_end",
             Kind::IsFinished => "is_finished",
             Kind::Spawn => "spawn",
             Kind::Yield => "yield",
@@ -248,6 +254,7 @@ impl Kind {
                 | Kind::End
                 | Kind::Leave
                 | Kind::Detach
+                | Kind::LetGo
                 | Kind::Load
                 | Kind::Store
                 | Kind::ReadModifyWrite
@@ -269,6 +276,7 @@ impl Kind {
             self,
             Kind::Join
                 | Kind::JoinScoped
+                | Kind::AwaitLetGo
                 | Kind::Yield
                 | Kind::Sleep
                 | Kind::Park

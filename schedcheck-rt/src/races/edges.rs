@@ -62,12 +62,15 @@ pub(super) fn apply(clocks: &mut Clocks, thread: usize, op: &Op, moment: Moment,
             clocks.publish(thread, object);
         }
         // The end of a body and that of its thread are objects apart, if they are: `model/life.rs`.
-        Kind::Join | Kind::JoinScoped => clocks.acquire(thread, applied.accesses[0].object),
+        Kind::Join | Kind::JoinScoped | Kind::AwaitLetGo => {
+            clocks.acquire(thread, applied.accesses[0].object)
+        }
         Kind::Finish => clocks.publish(thread, object),
-        // What was done with a result comes before its drop, whoever drops it.
-        Kind::Leave | Kind::Detach => {
-            clocks.publish_more(thread, object);
-            clocks.acquire(thread, object);
+        // What was done with a result comes before its drop, whoever drops it, and what was done before a handle was given
+        // up before the end of the scope that waits for that.
+        Kind::Leave | Kind::Detach | Kind::LetGo => {
+            clocks.publish_more(thread, applied.accesses[0].object);
+            clocks.acquire(thread, applied.accesses[0].object);
         }
         Kind::End => {
             clocks.publish(thread, applied.accesses[0].object);

@@ -11,6 +11,7 @@ mod one_execution;
 mod random;
 mod rwlock;
 mod scenario;
+mod scope_end;
 mod search_agrees;
 mod search_counts;
 mod search_waits;

@@ -9,6 +9,7 @@ use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::{
     Alt, Choice, Decision, Delta, End, Event, Guide, Mode, Model, Pending, Plan, StepIndex, ThreadId, Trace,
 };
+use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
@@ -470,6 +471,38 @@ fn a_thread_has_the_stack_that_it_was_started_with() {
         let (_, outcome) = run(body, &[]);
         assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
     }
+}
+
+#[test]
+fn a_thread_that_the_system_could_not_start_does_not_start() {
+    fn body() -> TestResult {
+        type Start = fn(thread::Builder) -> std::io::Result<()>;
+        let ways: [Start; 3] = [
+            |builder| builder.spawn(|| ()).map(drop),
+            // SAFETY: it borrows nothing.
+            |builder| unsafe { builder.spawn_unchecked(|| ()) }.map(drop),
+            |builder| thread::scope(|scope| builder.spawn_scoped(scope, || ()).map(drop)),
+        ];
+        for start in ways {
+            let started = |builder| start(builder).map_err(|error| error.kind());
+            let of = |bytes| started(thread::Builder::new().stack_size(bytes));
+            assert_eq!(of(1 << 60), Err(std::io::ErrorKind::WouldBlock));
+            assert_eq!(of(1 << 47), Err(std::io::ErrorKind::WouldBlock));
+            assert_eq!(of(usize::MAX), Err(std::io::ErrorKind::InvalidInput));
+            assert_eq!(
+                (of(0), of(1 << 20), started(thread::Builder::new().name(String::new()))),
+                (Ok(()), Ok(()), Ok(()))
+            );
+
+            let named = || thread::Builder::new().name("a\0b".to_owned());
+            let panicked = catch_unwind(|| started(named())).unwrap_err();
+            let text = "thread name may not contain interior null bytes: NulError(1, [97, 0, 98])";
+            assert_eq!(panicked.downcast_ref::<String>().unwrap(), text);
+            assert!(catch_unwind(|| started(named().stack_size(1 << 60))).is_err(), "the name comes first");
+        }
+        Ok(())
+    }
+    crate::support::promised(body);
 }
 
 /// So many work, instead of waiting, until somebody says that it is enough.

@@ -7,6 +7,7 @@ use crate::exec::active;
 use crate::model::{Kind, LAST, Op, Site};
 use crate::search::step::ObjectId;
 use std::any::Any;
+use std::ffi::CString;
 use std::io;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -71,7 +72,7 @@ impl Builder {
     {
         if active().is_some() {
             // SAFETY: the caller's promise.
-            let controlled = unsafe { spawn_controlled(self.wishes(), f, Location::caller()) };
+            let controlled = unsafe { spawn_controlled(self.wishes()?, f, Location::caller()) };
             return Ok(JoinHandle(Joinable::Controlled(controlled)));
         }
         // SAFETY: the caller's promise.
@@ -94,9 +95,18 @@ impl Builder {
         scope.spawn_with(self, f, Location::caller())
     }
 
-    /// Its settings.
-    pub(super) fn wishes(self) -> Wishes {
-        (self.name, self.stack_size)
+    /// Its settings, if the system could start such a thread. Panics where std does.
+    #[track_caller]
+    pub(super) fn wishes(self) -> io::Result<Wishes> {
+        let name = self.name.map(|name| {
+            let name = CString::new(name).expect("thread name may not contain interior null bytes");
+            name.into_string().expect("it was a string before")
+        });
+        match self.stack_size {
+            Some(size) if size > usize::MAX - (PAGE - 1) => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+            Some(size) if size >= ADDRESS_SPACE => Err(io::Error::from_raw_os_error(libc::EAGAIN)),
+            size => Ok((name, size)),
+        }
     }
 
     /// The system's builder with the same settings.
@@ -111,6 +121,12 @@ impl Builder {
         builder
     }
 }
+
+/// No stack is as large: a process has no more addresses. What is less is refused or not as memory is there for it, which
+/// differs from machine to machine; such a thread starts here, wherever the test runs.
+const ADDRESS_SPACE: usize = 1 << 47;
+/// The system rounds the size of a stack up to a multiple of that; what cannot be rounded up is no size.
+const PAGE: usize = 0x1000;
 
 /// The name of a thread, and how large its stack is to be.
 pub(crate) type Wishes = (Option<String>, Option<usize>);
@@ -139,7 +155,7 @@ where
     // SAFETY: the caller's promise makes the borrow outlive the thread.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce() + 'static>>(body) };
     let slot = start(wishes, body, site);
-    Controlled { slot, thread: Thread::controlled(slot), outcome: PhantomData }
+    Controlled { slot, thread: Thread::controlled(slot), scoped: false, outcome: PhantomData }
 }
 
 #[inline(never)]

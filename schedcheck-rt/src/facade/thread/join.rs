@@ -15,6 +15,8 @@ pub(super) type Outcome<T> = Result<T, Box<dyn Any + Send + 'static>>;
 pub(crate) struct Controlled<T> {
     pub(crate) slot: usize,
     pub(super) thread: Thread,
+    /// It belongs to a scope, which waits until this handle is gone.
+    pub(super) scoped: bool,
     pub(super) outcome: PhantomData<T>,
 }
 
@@ -22,6 +24,9 @@ impl<T> Controlled<T> {
     /// Waits for its end and takes its outcome.
     pub(super) fn join(self, site: Site) -> Outcome<T> {
         let outcome = await_end(self.slot, site);
+        if self.scoped {
+            let_go(self.slot, site);
+        }
         std::mem::forget(self);
         // SAFETY: the thread left a boxed `Outcome<T>` when it ended, and joining takes it once.
         *unsafe { Box::from_raw(outcome.cast::<Outcome<T>>()) }
@@ -36,11 +41,15 @@ impl<T> Drop for Controlled<T> {
     /// A result belongs to its thread and to its handle: the last of the two drops it.
     #[track_caller]
     fn drop(&mut self) {
+        let site = Location::caller();
         if std::mem::needs_drop::<T>()
-            && let Some(outcome) = detach(self.slot, Location::caller())
+            && let Some(outcome) = detach(self.slot, site)
         {
             // SAFETY: the thread left a boxed `Outcome<T>`, and nobody else has a handle.
             unsafe { drop_outcome::<T>(outcome) };
+        }
+        if self.scoped {
+            let_go(self.slot, site);
         }
     }
 }
@@ -65,6 +74,16 @@ fn detach(slot: usize, site: Site) -> Option<*mut ()> {
     let active = active()?;
     let last = active.perform(Op::new(Kind::Detach, active.life_of(slot), site)) == LAST;
     last.then(|| active.take_leavings(slot))
+}
+
+/// The handle of a scoped thread is gone, and so is what the thread left if that went with it.
+#[inline(never)]
+fn let_go(slot: usize, site: Site) {
+    if let Some(active) = active()
+        && !active.lets_go_in_scope(slot)
+    {
+        active.perform(Op::new(Kind::LetGo, active.life_of(slot), site));
+    }
 }
 
 #[inline(never)]

@@ -3,7 +3,7 @@
 use super::builder::{Builder, spawn_controlled};
 use super::handle::Thread;
 use super::join::{Joinable, SystemHandle};
-use crate::exec::{IN_SCOPE, active};
+use crate::exec::{IN_SCOPE, ScopeId, active};
 use crate::model::{Kind, Op, Site};
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -25,30 +25,48 @@ enum Threads<'scope, 'env: 'scope> {
     System(&'scope std::thread::Scope<'scope, 'env>),
 }
 
-/// A list of threads. What touches it is compiled here, not in the user's crate: there it would look like a race of the
-/// threads that start others in the same scope.
-#[derive(Default)]
-struct Started(UnsafeCell<Vec<usize>>);
+/// A list of threads, and which scope is theirs. What touches it is compiled here, not in the user's crate: there it would
+/// look like a race of the threads that start others in the same scope.
+struct Started {
+    slots: UnsafeCell<Vec<usize>>,
+    scope: ScopeId,
+}
 
 impl Started {
     #[inline(never)]
+    fn new() -> Started {
+        let active = active().expect("a scope under control begins in an execution");
+        Started { slots: UnsafeCell::default(), scope: active.begin_scope() }
+    }
+
+    #[inline(never)]
     fn push(&self, slot: usize) {
         let active = active().expect("a controlled thread starts in an execution");
+        active.started_in(self.scope, slot);
         // SAFETY: only the thread whose turn it is gets here.
-        active.unwatched(|| unsafe { (*self.0.get()).push(slot) });
+        active.unwatched(|| unsafe { (*self.slots.get()).push(slot) });
     }
 
     #[inline(never)]
     fn get(&self, index: usize) -> Option<usize> {
         // SAFETY: as above.
-        unsafe { (&*self.0.get()).get(index).copied() }
+        unsafe { (&*self.slots.get()).get(index).copied() }
+    }
+
+    /// Whether one of the first `count` panicked and nobody was told. They and their handles are gone.
+    #[inline(never)]
+    fn have_panicked(&self, count: usize) -> bool {
+        let active = active().expect("a scope under control ends in its execution");
+        let slots = (0..count).filter_map(|index| self.get(index));
+        // All of them are blamed.
+        slots.filter(|slot| active.panics_in_scope(*slot)).count() > 0
     }
 }
 
 impl Drop for Started {
     #[inline(never)]
     fn drop(&mut self) {
-        let list = std::mem::take(self.0.get_mut());
+        let list = std::mem::take(self.slots.get_mut());
         if let Some(active) = active() {
             active.unwatched(|| drop(list));
         }
@@ -106,8 +124,7 @@ fn controlled_scope<'env, F, T>(f: F, site: Site) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    let scope =
-        Scope { threads: Threads::Controlled(Started::default()), scope: PhantomData, env: PhantomData };
+    let scope = Scope { threads: Threads::Controlled(Started::new()), scope: PhantomData, env: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
     let panicked = scope.join_all(site);
     match result {
@@ -128,6 +145,7 @@ impl<'scope> Scope<'scope, '_> {
         self.spawn_with(Builder::new(), f, Location::caller()).expect("failed to spawn thread")
     }
 
+    #[track_caller]
     pub(super) fn spawn_with<F, T>(
         &'scope self,
         builder: Builder,
@@ -141,7 +159,8 @@ impl<'scope> Scope<'scope, '_> {
         match &self.threads {
             Threads::Controlled(slots) => {
                 // SAFETY: the scope joins the thread before it ends.
-                let controlled = unsafe { spawn_controlled(builder.wishes(), f, site) };
+                let mut controlled = unsafe { spawn_controlled(builder.wishes()?, f, site) };
+                controlled.scoped = true;
                 slots.push(controlled.slot);
                 Ok(ScopedJoinHandle(Joinable::Controlled(controlled)))
             }
@@ -153,28 +172,40 @@ impl<'scope> Scope<'scope, '_> {
         }
     }
 
-    /// Waits for all threads of the scope; true if one panicked and nobody joined it.
+    /// Waits for all threads of the scope and for their handles; true if one panicked and nobody joined it.
     fn join_all(&self, site: Site) -> bool {
         let Threads::Controlled(slots) = &self.threads else { return false };
-        let mut panicked = false;
-        let mut index = 0;
-        // A thread of the scope may start further ones meanwhile.
-        while let Some(slot) = slots.get(index) {
-            panicked |= await_scoped(slot, site);
-            index += 1;
+        let (mut done, mut let_go) = (0, 0);
+        loop {
+            // A thread of the scope may start further ones meanwhile.
+            if let Some(slot) = slots.get(done) {
+                await_body(slot, site);
+                done += 1;
+            } else if let Some(slot) = slots.get(let_go) {
+                await_handle(slot, site);
+                let_go += 1;
+            } else {
+                return slots.have_panicked(done);
+            }
         }
-        panicked
     }
 }
 
-/// Waits until a scoped thread has left its result; true if its panic is still unheard.
+/// Waits until a scoped thread has left its result.
 #[inline(never)]
-fn await_scoped(slot: usize, site: Site) -> bool {
+fn await_body(slot: usize, site: Site) {
     let active = active().expect("a scope under control ends in its execution");
     active.perform(Op::new(Kind::JoinScoped, active.life_of(slot), site));
-    let unheard = active.has_unheard_panic(slot);
-    active.panic_heard(slot);
-    unheard
+    active.awaited_by_scope(slot);
+}
+
+/// Waits until the handle of such a thread is gone, when the bodies of all are done.
+#[inline(never)]
+fn await_handle(slot: usize, site: Site) {
+    let active = active().expect("a scope under control ends in its execution");
+    if !active.was_let_go_in_scope(slot) {
+        active.perform(Op::new(Kind::AwaitLetGo, active.life_of(slot), site));
+    }
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
