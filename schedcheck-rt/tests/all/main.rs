@@ -5,6 +5,7 @@ mod backends;
 mod barrier;
 mod commuting;
 mod events;
+mod fairness;
 mod mpsc;
 mod once;
 mod one_execution;

@@ -438,7 +438,7 @@ fn is_small(body: fn() -> TestResult) -> bool {
 
 #[test]
 fn random_scopes_end_as_in_std() {
-    let seeds = std::env::var("SCHEDCHECK_SCOPES").ok().and_then(|count| count.parse().ok()).unwrap_or(100);
+    let seeds = std::env::var("SCHEDCHECK_SCOPES").ok().and_then(|count| count.parse().ok()).unwrap_or(25);
     let (mut seen, mut small) = (BTreeSet::new(), 0);
     for seed in 0..seeds {
         SEED.store(seed, SeqCst);

@@ -1,0 +1,178 @@
+//! Every thread gets its turn in the end: work that others stop, and loops that wait for each other.
+
+use crate::one_execution::run;
+use crate::support::alone;
+use schedcheck_rt::exec::outcome::Outcome;
+use schedcheck_rt::exec::{Execution, Test, TestResult};
+use schedcheck_rt::facade::sync::Mutex;
+use schedcheck_rt::facade::sync::atomic::AtomicUsize;
+use schedcheck_rt::facade::thread;
+use schedcheck_rt::search::step::{End, Model, Plan, Trace};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// So many work, instead of waiting, until somebody says that it is enough.
+fn work_until_they_are_stopped(workers: usize) -> TestResult {
+    let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    let works = |shared: Arc<(AtomicUsize, AtomicUsize)>| {
+        move || {
+            while shared.0.load(SeqCst) == 0 {
+                shared.1.fetch_add(1, SeqCst);
+            }
+        }
+    };
+    let workers: Vec<_> = (0..workers).map(|_| thread::spawn(works(shared.clone()))).collect();
+    let stops = thread::spawn(move || shared.0.store(1, SeqCst));
+    workers.into_iter().for_each(|worker| worker.join().unwrap());
+    stops.join().unwrap();
+    Ok(())
+}
+
+fn works_until_it_is_stopped() -> TestResult {
+    work_until_they_are_stopped(1)
+}
+
+#[test]
+fn nobody_works_for_ever_while_others_could_run() {
+    let (trace, outcome) = run(works_until_it_is_stopped, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!((1_000..2_100).contains(&trace.events.len()), "one long turn: {}", trace.events.len());
+}
+
+/// A plan lets it run right before the limit; that there are many steps before that says nothing.
+#[test]
+fn who_is_stopped_late_is_not_endless() {
+    let mut turns: Vec<(u32, u16)> = (1_000..9_995).map(|step| (step, 1)).collect();
+    turns.push((9_995, 2));
+    let (trace, outcome) = run(works_until_it_is_stopped, &turns);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!((10_000..10_100).contains(&trace.events.len()), "{}", trace.events.len());
+    // Repeated step by step it is the same.
+    let _alone = alone();
+    let mut execution = Execution::new(Test { body: works_until_it_is_stopped, should_panic: None }, 10_000);
+    let mut again = Trace::default();
+    execution.run(&Plan::repeating(&trace), None, &mut again);
+    assert_eq!((again.events.len(), again.end), (trace.events.len(), End::Passed));
+}
+
+/// What is kept from running for ever is given up: nobody can tell.
+#[test]
+fn who_is_never_let_run_is_no_livelock() {
+    let turns: Vec<(u32, u16)> = (1_000..40_000).map(|step| (step, 1)).collect();
+    let (trace, outcome) = run(works_until_it_is_stopped, &turns);
+    assert!(matches!(outcome, Outcome::Abandoned), "{outcome:?}");
+    assert!((30_000..31_100).contains(&trace.events.len()), "{}", trace.events.len());
+}
+
+/// One thread takes a lock again and again until another one, which needs the lock for that, says that it is enough. In each
+/// round, of nine steps, it is free between two of them. `EARLY` is the number of steps before the first.
+fn takes_the_lock_until_it_is_stopped<const EARLY: usize>() -> TestResult {
+    let shared = Arc::new((Mutex::new(false), AtomicUsize::new(0)));
+    let (worker, stopper) = (shared.clone(), shared.clone());
+    let works = thread::spawn(move || {
+        let work = |steps| (0..steps).for_each(|_| _ = worker.1.fetch_add(1, SeqCst));
+        work(EARLY);
+        let is_stopped = || {
+            let stopped = worker.0.lock().unwrap();
+            work(7);
+            *stopped
+        };
+        while !is_stopped() {}
+    });
+    let stops = thread::spawn(move || *stopper.0.lock().unwrap() = true);
+    works.join().unwrap();
+    stops.join().unwrap();
+    Ok(())
+}
+
+/// Whoever looks whether it could run finds it waiting every time, if rounds and looks keep time.
+#[test]
+fn nobody_is_kept_from_a_lock_that_is_free_now_and_then() {
+    let bodies: [fn() -> TestResult; 3] = [
+        takes_the_lock_until_it_is_stopped::<0>,
+        takes_the_lock_until_it_is_stopped::<1>,
+        takes_the_lock_until_it_is_stopped::<2>,
+    ];
+    let _alone = alone();
+    for body in bodies {
+        // So many that turns do not come more often before the end.
+        let mut execution = Execution::new(Test { body, should_panic: None }, 100_000);
+        let mut trace = Trace::default();
+        execution.run(&Plan::default(), None, &mut trace);
+        assert!(trace.end == End::Passed && trace.events.len() < 4_000, "{}", trace.events.len());
+    }
+}
+
+#[test]
+fn every_one_of_many_threads_gets_its_turn() {
+    let (trace, outcome) = run(|| work_until_they_are_stopped(24), &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() < 5_000, "{}", trace.events.len());
+}
+
+/// A thread in the background works for ever; the test ends.
+fn leaves_somebody_at_work() -> TestResult {
+    let count = Arc::new(AtomicUsize::new(0));
+    let shared = count.clone();
+    thread::spawn(move || {
+        loop {
+            shared.fetch_add(1, SeqCst);
+        }
+    });
+    count.load(SeqCst);
+    Ok(())
+}
+
+#[test]
+fn what_goes_on_in_the_background_after_the_test_is_no_livelock() {
+    let (_, outcome) = run(leaves_somebody_at_work, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+}
+
+/// Two threads wait for a third by trying to take what they cannot get.
+fn waiters_that_wake_each_other() -> TestResult {
+    let shared = Arc::new((AtomicUsize::new(1), AtomicUsize::new(0)));
+    let [first, second, third] = [shared.clone(), shared.clone(), shared];
+    let waits = |lock: Arc<(AtomicUsize, AtomicUsize)>| {
+        move || {
+            while lock.0.swap(1, SeqCst) != 0 {}
+            lock.0.store(0, SeqCst);
+        }
+    };
+    let waiters = [thread::spawn(waits(first)), thread::spawn(waits(second))];
+    let frees = thread::spawn(move || third.0.store(0, SeqCst));
+    waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    frees.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn nobody_is_kept_from_running_by_others_who_wait() {
+    let (trace, outcome) = run(waiters_that_wake_each_other, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() < 2_500, "{}", trace.events.len());
+}
+
+/// The same with an exchange that fails, and so changes nothing.
+fn waiters_that_change_nothing() -> TestResult {
+    let shared = Arc::new(AtomicUsize::new(1));
+    let [first, second, third] = [shared.clone(), shared.clone(), shared];
+    let waits = |lock: Arc<AtomicUsize>| {
+        move || {
+            while lock.compare_exchange(0, 1, SeqCst, SeqCst).is_err() {}
+            lock.store(0, SeqCst);
+        }
+    };
+    let waiters = [thread::spawn(waits(first)), thread::spawn(waits(second))];
+    let frees = thread::spawn(move || third.store(0, SeqCst));
+    waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    frees.join().unwrap();
+    Ok(())
+}
+
+#[test]
+fn an_exchange_that_fails_lets_nobody_go_on() {
+    let (trace, outcome) = run(waiters_that_change_nothing, &[]);
+    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+    assert!(trace.events.len() < 60, "{}", trace.events.len());
+}
