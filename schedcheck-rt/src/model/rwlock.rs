@@ -24,6 +24,10 @@
 //! A nested acquisition and its release change nothing for others, who see the lock shared from the
 //! first guard of a thread to its last: they touch no object.
 //!
+//! A downgrade lets readers in and writers not, so it commutes with nothing, and the search is told that the thread
+//! shares the lock from there ([`Mode::Downgrade`]): a plain release would say that it is free for a writer whose
+//! acquisition is tried earlier, ahead of what the thread does before it gives up its guard.
+//!
 //! An acquisition in line is ordered after the last writer by its enabler. Going before that writer
 //! is what the default alternative explores. `try_read` fails at once where `read` would be held
 //! back, as it does on Linux; it looks at the queue, and has both alternatives there.
@@ -174,7 +178,7 @@ impl RwLock {
             Kind::Downgrade => {
                 self.writer = None;
                 self.readers.push(moment.thread);
-                Applied::access(op.object, Mode::Release)
+                Applied::access(op.object, Mode::Downgrade)
             }
             other => unreachable!("{other:?} is not an operation of a reader-writer lock"),
         }
@@ -271,7 +275,7 @@ pub(crate) fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
         Kind::WriteLock => Applied::access(lock, Mode::Acquire),
         Kind::TryWriteLock => Applied::access(lock, Mode::TryAcquire),
         Kind::WriteUnlock => super::unlocked(op),
-        _ => Applied::access(lock, Mode::Release),
+        _ => Applied::access(lock, Mode::Downgrade),
     }
     .accesses
 }

@@ -134,6 +134,7 @@ fn holders(trace: &Trace, lock: ObjectId, passed: impl Fn(StepIndex) -> bool) ->
             holders += match access.mode {
                 Mode::Acquire | Mode::TryAcquire => EXCLUSIVE,
                 Mode::Release => -EXCLUSIVE,
+                Mode::Downgrade => 1 - EXCLUSIVE,
                 Mode::AcquireShared if event.alt != Alt::DEFAULT => 0,
                 Mode::AcquireShared | Mode::TryAcquireShared => 1,
                 Mode::ReleaseShared => -1,

@@ -192,11 +192,13 @@ pub enum Mode {
     /// before its enabler is impossible. One that is blocked at the end would have been possible
     /// before the last change it does not follow.
     AwaitWrite,
+    /// Goes on as one of the sharers of what it owned exclusively; never blocks.
+    Downgrade,
 }
 
 impl Mode {
     /// All of them, each at its own number.
-    pub(crate) const ALL: [Mode; 12] = [
+    pub(crate) const ALL: [Mode; 13] = [
         Mode::None,
         Mode::Read,
         Mode::Write,
@@ -209,6 +211,7 @@ impl Mode {
         Mode::ReleaseShared,
         Mode::Await,
         Mode::AwaitWrite,
+        Mode::Downgrade,
     ];
 }
 

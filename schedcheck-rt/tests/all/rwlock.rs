@@ -1,14 +1,14 @@
 //! What std promises about `RwLock`, as plain std and under control.
 
 use crate::support::exhaust::exhaust;
-use crate::support::explore::{ORDERS, by, explore};
+use crate::support::explore::{ORDERS, by, explore, outcomes};
 use crate::support::{alone, passes, promised, report};
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::{Mutex, RwLock, RwLockWriteGuard, mpsc};
 use schedcheck_rt::facade::thread;
-use schedcheck_rt::search::Options;
 use schedcheck_rt::search::step::Budget;
+use schedcheck_rt::search::{Options, Reduction};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, TryLockError};
@@ -94,6 +94,39 @@ fn a_downgraded_writer_lets_no_other_writer_in_between() {
         assert_eq!(lock.into_inner().unwrap(), 11);
         Ok(())
     });
+}
+
+/// What it reports, found by every reduction.
+fn found_by_all(name: &str, body: fn() -> TestResult) -> Vec<String> {
+    for order in ORDERS {
+        let all = explore(body, Options { reduction: Reduction::None, ..by("dfs", Budget::NONE) }).results;
+        let classic = Options { reduction: Reduction::Classic, ..by(order, Budget::NONE) };
+        assert_eq!(explore(body, classic).results, all, "{name} by {order}");
+    }
+    outcomes(name, body, Budget::NONE).into_iter().collect()
+}
+
+#[test]
+fn a_downgraded_writer_keeps_writers_out_until_it_gives_up_its_guard() {
+    /// A writer beside one that goes on as a reader, who tries to write once more, and a reader.
+    fn tries_to_write(forgets: bool) -> TestResult {
+        let lock = Arc::new(RwLock::new(1));
+        let (for_reader, for_writer) = (lock.clone(), lock.clone());
+        let downgrades = thread::spawn(move || {
+            let guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
+            assert!(lock.try_write().is_err());
+            if forgets {
+                std::mem::forget(guard);
+            }
+        });
+        let reader = thread::spawn(move || *for_reader.read().unwrap());
+        *for_writer.write().unwrap() += 1;
+        downgrades.join().unwrap();
+        report(reader.join().unwrap());
+        Ok(())
+    }
+    assert_eq!(found_by_all("given up", || tries_to_write(false)), ["1", "2"]);
+    assert_eq!(found_by_all("forgotten", || tries_to_write(true)), ["1", "2", "deadlock"]);
 }
 
 #[test]
