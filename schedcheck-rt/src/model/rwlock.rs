@@ -159,7 +159,7 @@ impl RwLock {
             }
             Kind::WriteLock => {
                 self.queued -= 1;
-                self.collect_offers(moment.thread);
+                self.collect_offers(moment.thread, false);
                 self.take(moment);
                 let result = if self.offers.is_empty() { 0 } else { HAS_OFFERS };
                 Applied::access(op.object, Mode::Acquire).result(result)
@@ -236,14 +236,17 @@ impl RwLock {
         for at in 0..self.readers.len() {
             self.holder_waits(self.readers[at]);
         }
-        self.collect_offers(writer);
+        // It may wait for a guard of its own.
+        self.collect_offers(writer, true);
         &self.offers
     }
 
-    fn collect_offers(&mut self, writer: ThreadId) {
+    /// `for_ever`: it will not get the lock.
+    fn collect_offers(&mut self, writer: ThreadId, for_ever: bool) {
         self.offers.clear();
         for sharing in &self.sharings {
-            let stuck_behind = |holder: &ThreadId| *holder != sharing.reader && *holder != writer;
+            let stuck_behind =
+                |holder: &ThreadId| *holder != sharing.reader && (*holder != writer || for_ever);
             if sharing.reader != writer && (sharing.nested || self.waited.iter().any(stuck_behind)) {
                 self.offers.push(sharing.step);
             }

@@ -73,8 +73,8 @@ enum Kind {
 
 /// Finds all reversals of one execution. Reused between executions.
 ///
-/// Those of a prefix that an execution shares with the one before are not looked for again, so they must depend on nothing
-/// that comes behind it.
+/// Races of a prefix that an execution shares with the one before are not looked for again, so they must depend on nothing
+/// that comes behind it. Its alternatives may: the model may offer one when it knows what followed.
 #[derive(Debug, Default)]
 pub struct Races {
     candidates: Vec<StepIndex>,
@@ -96,6 +96,7 @@ impl Races {
     pub fn find(&mut self, trace: &Trace, history: &mut History, kept: StepIndex) {
         let mut step = history.keep(kept, waiting_threads(trace));
         let mut known = self.forget_from(step);
+        self.note_late_alternatives(&trace.events[..step as usize]);
         while (step as usize) < trace.events.len() {
             if history.is_narrow(trace.events.len()) {
                 step = self.read_narrow(trace, history, step);
@@ -148,6 +149,18 @@ impl Races {
         let chooses = event.free_alts > 1 && event.alt.budget().is_none();
         if chooses || event.costly_alts != BudgetKinds::NONE {
             self.optional.push(step);
+        }
+    }
+
+    /// Takes down the steps of a known prefix that have alternatives in this execution and had none in the one before.
+    fn note_late_alternatives(&mut self, known: &[Event]) {
+        for (step, event) in (0..).zip(known) {
+            if event.free_alts > 1
+                && let Err(at) = self.optional.binary_search(&step)
+                && event.alt.budget().is_none()
+            {
+                self.optional.insert(at, step);
+            }
         }
     }
 
