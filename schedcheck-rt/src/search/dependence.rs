@@ -39,7 +39,8 @@ pub const fn class(mode: Mode) -> Class {
         | Mode::TryAcquire
         | Mode::Release
         | Mode::AwaitWrite
-        | Mode::Downgrade => Class::Total,
+        | Mode::Downgrade
+        | Mode::ReleaseInTurn => Class::Total,
     }
 }
 

@@ -423,7 +423,10 @@ impl Optimal {
             };
             self.points.note(self.tree.parent(branch.line), branch.step, branch.line);
             let releases = |access: &Access| {
-                matches!(access.mode, Mode::Release | Mode::ReleaseShared | Mode::Downgrade)
+                matches!(
+                    access.mode,
+                    Mode::Release | Mode::ReleaseShared | Mode::Downgrade | Mode::ReleaseInTurn
+                )
             };
             let candidate = Candidate {
                 trace,

@@ -8,7 +8,8 @@
 //! * A step that never blocks races with the accesses it directly follows.
 //! * Taking a lock races with the last exclusive acquisition, and an exclusive one also with the
 //!   shared acquisitions since; never with a release, which is what enabled it. It also races with
-//!   those who looked at the lock (a failed `try_write` beside readers) since it became free for it.
+//!   those who looked at the lock (a failed `try_write` beside readers) since it became free for it. A shared one
+//!   races with a release in turn, too: that one ended a share beside which there was room for another.
 //! * An awaiting step is ordered after its enabler, so of the others only later conflicts remain.
 //!   But one that takes something (an item of a channel, a place in it, a permit) also competes with
 //!   whoever took one last, even if the enabler came after that: it could have had that one.
@@ -540,8 +541,10 @@ fn competitors(history: &History, (mode, kind): (Mode, Kind), found: Found, mut 
     while link != NO_LINK {
         let earlier = history.entered(link);
         // Whoever takes it competes with those who only looked: nothing changed since, so it was as free then
-        // as it is now.
-        let competes = !takes || earlier.mode == Mode::Read;
+        // as it is now. And it was free for a sharer before another one gave it up.
+        let was_free =
+            earlier.mode == Mode::Read || mode == Mode::AcquireShared && earlier.mode == Mode::ReleaseInTurn;
+        let competes = !takes || was_free;
         meet(Met { step: earlier.step, competes, precedes: true });
         link = earlier.next();
     }

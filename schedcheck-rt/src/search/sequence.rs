@@ -112,7 +112,7 @@ impl Inserter {
                     Mode::AcquireShared if event.alt != Alt::DEFAULT => {}
                     // A writer that goes on as a reader is a sharer from there.
                     Mode::AcquireShared | Mode::TryAcquireShared | Mode::Downgrade => held.push(step),
-                    Mode::ReleaseShared => {
+                    Mode::ReleaseShared | Mode::ReleaseInTurn => {
                         let mine =
                             |&other: &StepIndex| source.trace.events[other as usize].thread == event.thread;
                         if let Some(at) = held.iter().rposition(mine) {

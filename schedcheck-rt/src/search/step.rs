@@ -194,11 +194,14 @@ pub enum Mode {
     AwaitWrite,
     /// Goes on as one of the sharers of what it owned exclusively; never blocks.
     Downgrade,
+    /// Gives up shared ownership where others are held back until all sharers have done so: it makes a difference who
+    /// shares it before that and who after. Never blocks.
+    ReleaseInTurn,
 }
 
 impl Mode {
     /// All of them, each at its own number.
-    pub(crate) const ALL: [Mode; 13] = [
+    pub(crate) const ALL: [Mode; 14] = [
         Mode::None,
         Mode::Read,
         Mode::Write,
@@ -212,6 +215,7 @@ impl Mode {
         Mode::Await,
         Mode::AwaitWrite,
         Mode::Downgrade,
+        Mode::ReleaseInTurn,
     ];
 }
 

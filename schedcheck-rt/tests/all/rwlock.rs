@@ -129,6 +129,108 @@ fn a_downgraded_writer_keeps_writers_out_until_it_gives_up_its_guard() {
     assert_eq!(found_by_all("forgotten", || tries_to_write(true)), ["1", "2", "deadlock"]);
 }
 
+/// A reader that holds the lock keeps a writer waiting, which goes on as a reader then and does something.
+fn after_a_downgrade(does: fn(&RwLock<u32>, thread::JoinHandle<u32>)) -> TestResult {
+    let lock = Arc::new(RwLock::new(1));
+    let theirs = lock.clone();
+    let reader = thread::spawn(move || {
+        drop(theirs.read());
+        let found = *theirs.read().unwrap();
+        found
+    });
+    let guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
+    does(&lock, reader);
+    drop(guard);
+    Ok(())
+}
+
+#[test]
+fn the_mark_of_a_writer_that_waited_may_hold_readers_back_after_its_downgrade() {
+    let waits_for_a_reader = || {
+        after_a_downgrade(|_, reader| {
+            reader.join().unwrap();
+            report("done");
+        })
+    };
+    let reads_again = || {
+        after_a_downgrade(|lock, _| {
+            drop(lock.read());
+            report("done");
+        })
+    };
+    let tries_to_read = || after_a_downgrade(|lock, _| report(lock.try_read().is_ok()));
+    assert_eq!(found_by_all("a reader is waited for", waits_for_a_reader), ["\"done\"", "deadlock"]);
+    assert_eq!(found_by_all("a nested read", reads_again), ["\"done\"", "deadlock"]);
+    assert_eq!(found_by_all("an attempt", tries_to_read), ["false", "true"]);
+    for body in [waits_for_a_reader as fn() -> TestResult, reads_again, tries_to_read] {
+        assert_eq!(exhaust(body).results.len(), 2);
+    }
+}
+
+#[test]
+fn the_mark_stays_until_the_last_reader_has_gone() {
+    /// A reader that waited for the writer keeps its guard longer than that one, and waits for another reader.
+    fn body() -> TestResult {
+        let lock = Arc::new(RwLock::new(0));
+        let theirs = lock.clone();
+        let sharer = thread::spawn(move || {
+            drop(theirs.read());
+            let guard = theirs.read().unwrap();
+            let found = *guard;
+            let guard = Some(guard).filter(|_| found == 1);
+            let for_reader = theirs.clone();
+            thread::spawn(move || drop(for_reader.read())).join().unwrap();
+            drop(guard);
+            found
+        });
+        let mut guard = lock.write().unwrap();
+        *guard = 1;
+        drop(RwLockWriteGuard::downgrade(guard));
+        report(sharer.join().unwrap());
+        Ok(())
+    }
+    assert_eq!(found_by_all("the last reader", body), ["0", "1", "deadlock"]);
+}
+
+#[test]
+fn nobody_is_held_back_after_the_downgrade_of_a_writer_that_did_not_wait() {
+    let alone = || {
+        let lock = RwLock::new(1);
+        let guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
+        report(*lock.read().unwrap() + *lock.try_read().unwrap());
+        drop(guard);
+        Ok(())
+    };
+    let all_have_gone = || {
+        let lock = Arc::new(RwLock::new(1));
+        let theirs = lock.clone();
+        thread::spawn(move || drop((theirs.read(), *theirs.read().unwrap()))).join().unwrap();
+        let guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
+        let theirs = lock.clone();
+        let reader = thread::spawn(move || drop(theirs.read()));
+        report(*lock.read().unwrap() + *lock.try_read().unwrap());
+        reader.join().unwrap();
+        drop(guard);
+        Ok(())
+    };
+    let only_attempts = || {
+        let lock = Arc::new(RwLock::new(1));
+        let theirs = lock.clone();
+        let reader = thread::spawn(move || drop(theirs.read()));
+        if let Ok(guard) = lock.try_write() {
+            let guard = RwLockWriteGuard::downgrade(guard);
+            drop(lock.read());
+            reader.join().unwrap();
+            drop(guard);
+        }
+        report(2);
+        Ok(())
+    };
+    for body in [alone as fn() -> TestResult, all_have_gone, only_attempts] {
+        assert_eq!(found_by_all("nobody waited", body), ["2"]);
+    }
+}
+
 #[test]
 fn debug_shows_what_std_shows() {
     let _alone = alone();

@@ -197,7 +197,13 @@ fn used(event: &Event) -> Option<(ObjectId, Mode)> {
     let access = event.accesses[0];
     let seen = !matches!(
         access.mode,
-        Mode::None | Mode::Await | Mode::Mark | Mode::Release | Mode::ReleaseShared | Mode::Downgrade
+        Mode::None
+            | Mode::Await
+            | Mode::Mark
+            | Mode::Release
+            | Mode::ReleaseShared
+            | Mode::Downgrade
+            | Mode::ReleaseInTurn
     );
     (seen && access.object != ObjectId::NONE && access.object.is_stable())
         .then_some((access.object, access.mode))
@@ -218,7 +224,7 @@ fn hold(event: &Event, step: StepIndex, held: &mut Locks) {
                     lock.shared = true;
                 }
             }
-            Mode::Release | Mode::ReleaseShared => {
+            Mode::Release | Mode::ReleaseShared | Mode::ReleaseInTurn => {
                 if let Some(at) = held.iter().rposition(|lock| lock.object == access.object) {
                     held.remove(at);
                 }
