@@ -49,8 +49,14 @@
 //! The attempts of others see the mark as well. For a writer that did not wait there is none: it costs nothing.
 //!
 //! An acquisition in line behind a writer is ordered after the last writer by its enabler. Going before that writer
-//! is what the default alternative explores. `try_read` fails at once where `read` would be held
-//! back, as it does on Linux; it looks at the queue, and has both alternatives there.
+//! is what the default alternative explores.
+//!
+//! `try_read` fails at once where `read` would be held back, as it does on Linux. It does so whenever a writer is in the queue,
+//! also if the lock is free: where others wait as well, std leaves it marked until the writer that was woken has come, and only
+//! attempts to write succeed. Whether somebody else waits is not asked, since beginning to wait is no step. Nor is it asked
+//! whether readers have the lock: that they give it up commutes with the attempt, so what depends on it would be lost in a
+//! reduced search. It looks at the queue and at the lock, which the writer leaves and takes, and has both alternatives there.
+//! For `read`, to be held back from a free lock is to be scheduled later: nothing is in the writer's way.
 
 use super::{Applied, Kind, Moment, Op, Ready};
 use crate::search::step::{Access, Alt, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId};
@@ -270,15 +276,16 @@ impl RwLock {
         }
         let free_alts = if self.holds_readers_back() { 2 } else { 0 };
         if moment.alt == HELD_BACK {
-            return Applied { free_alts, ..seen(Mode::Read).result(super::WOULD_BLOCK) };
+            // Tried earlier, it takes the lock by default.
+            return Applied { free_alts, ..told(seen(Mode::Read).result(super::WOULD_BLOCK)) };
         }
         self.readers.push(moment.thread);
         Applied { free_alts, ..told(seen(Mode::TryAcquireShared)) }
     }
 
-    /// A writer waits for those who have the lock, or seems to.
+    /// A writer waits for those who have the lock, or is on its way to a lock that is free; or seems to.
     fn holds_readers_back(&self) -> bool {
-        self.queued > 0 && !self.readers.is_empty() || self.marked
+        self.queued > 0 || self.marked
     }
 
     /// How the last guard of a reader is given up.

@@ -441,7 +441,7 @@ impl Races {
             let event = &trace.events[step as usize];
             if event.free_alts > 1 && event.alt.budget().is_none() {
                 for alt in (0..event.free_alts).map(Alt).filter(|&alt| alt != event.alt) {
-                    self.found.push(instead(step, event, alt, event.accesses));
+                    self.found.push(instead(step, event, alt, free_accesses(event)));
                 }
             }
             if event.costly_alts == BudgetKinds::NONE {
@@ -601,6 +601,16 @@ fn excludes_sharers(accesses: &[Access; 2], first: &Event) -> bool {
                 .iter()
                 .any(|other| other.object == access.object && class(other.mode) == Class::Shared)
     })
+}
+
+/// The accesses of a free alternative of a step. One that may take a lock looks at it otherwise, and which of these it does
+/// commutes with different others: with none, then.
+fn free_accesses(event: &Event) -> [Access; 2] {
+    let mut accesses = event.accesses;
+    if event.full_mode == Mode::TryAcquireShared {
+        accesses[0].mode = Mode::Write;
+    }
+    accesses
 }
 
 /// The accesses of a costly alternative: a weak failure observes, so does a loop that does not wait, giving up a wait

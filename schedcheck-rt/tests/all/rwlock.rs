@@ -425,6 +425,37 @@ fn a_waiting_writer_may_hold_back_try_read() {
     assert_eq!(summary.results.len(), 2, "{summary:?}");
 }
 
+#[test]
+fn try_read_may_fail_where_a_writer_is_on_its_way_to_a_free_lock() {
+    let beside_a_reader = || {
+        let lock = RwLock::new(1);
+        let found = thread::scope(|scope| {
+            let guard = lock.write().unwrap();
+            scope.spawn(|| *lock.write().unwrap() += 1);
+            scope.spawn(|| drop(lock.read()));
+            drop(guard);
+            let shared = lock.try_read().is_ok();
+            (shared, lock.try_write().map_or(0, |guard| *guard))
+        });
+        report(found);
+        Ok(())
+    };
+    let found = found_by_all("a writer on its way", beside_a_reader);
+    assert!(found.contains(&"(false, 1)".to_owned()), "the writer had not come yet: {found:?}");
+    assert_eq!(exhaust(beside_a_reader).results.into_iter().collect::<Vec<_>>(), found);
+    let without_a_writer = || {
+        let lock = RwLock::new(1);
+        thread::scope(|scope| {
+            let guard = lock.write().unwrap();
+            scope.spawn(|| drop(lock.read()));
+            drop(guard);
+            report(lock.try_read().is_ok());
+        });
+        Ok(())
+    };
+    assert_eq!(found_by_all("nobody wants to write", without_a_writer), ["true"]);
+}
+
 /// A deadlock with one preemption, of the holder: the rest is waiting, of the writer, of the reader behind it, and of the
 /// holder for that one.
 pub(crate) fn held_back_for_ever() -> TestResult {
