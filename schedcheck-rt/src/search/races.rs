@@ -155,11 +155,8 @@ impl Races {
 
     /// Takes down the steps of a known prefix that have alternatives in this execution and had none in the one before.
     fn note_late_alternatives(&mut self, known: &[Event]) {
-        for (step, event) in (0..).zip(known) {
-            if event.free_alts > 1
-                && let Err(at) = self.optional.binary_search(&step)
-                && event.alt.budget().is_none()
-            {
+        for (step, _) in (0..).zip(known).filter(|(_, event)| event.free_alts > 1) {
+            if let Err(at) = self.optional.binary_search(&step) {
                 self.optional.insert(at, step);
             }
         }
@@ -441,7 +438,7 @@ impl Races {
             let event = &trace.events[step as usize];
             if event.free_alts > 1 && event.alt.budget().is_none() {
                 for alt in (0..event.free_alts).map(Alt).filter(|&alt| alt != event.alt) {
-                    self.found.push(instead(step, event, alt, free_accesses(event)));
+                    self.found.push(instead(step, event, alt, event.accesses_of_others()));
                 }
             }
             if event.costly_alts == BudgetKinds::NONE {
@@ -601,16 +598,6 @@ fn excludes_sharers(accesses: &[Access; 2], first: &Event) -> bool {
                 .iter()
                 .any(|other| other.object == access.object && class(other.mode) == Class::Shared)
     })
-}
-
-/// The accesses of a free alternative of a step. One that may take a lock looks at it otherwise, and which of these it does
-/// commutes with different others: with none, then.
-fn free_accesses(event: &Event) -> [Access; 2] {
-    let mut accesses = event.accesses;
-    if event.full_mode == Mode::TryAcquireShared {
-        accesses[0].mode = Mode::Write;
-    }
-    accesses
 }
 
 /// The accesses of a costly alternative: a weak failure observes, so does a loop that does not wait, giving up a wait

@@ -468,6 +468,14 @@ impl Event {
         }
     }
 
+    /// The accesses of its other free alternatives. One that may take a lock looks at it otherwise, and which of these it
+    /// does commutes with different others: with none, then.
+    pub(super) fn accesses_of_others(&self) -> [Access; 2] {
+        let [mut first, second] = self.accesses;
+        first.mode = if self.full_mode == Mode::TryAcquireShared { Mode::Write } else { first.mode };
+        [first, second]
+    }
+
     /// The choice that led to it.
     pub const fn choice(&self) -> Choice {
         Choice { thread: self.thread, alt: self.alt }

@@ -135,8 +135,7 @@ fn after_a_downgrade(does: fn(&RwLock<u32>, thread::JoinHandle<u32>)) -> TestRes
     let theirs = lock.clone();
     let reader = thread::spawn(move || {
         drop(theirs.read());
-        let found = *theirs.read().unwrap();
-        found
+        *theirs.read().unwrap()
     });
     let guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
     does(&lock, reader);
