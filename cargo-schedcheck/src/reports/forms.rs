@@ -196,7 +196,8 @@ pub fn waiting(finished: &Finished, entry: &Blocked) -> String {
         Some(holder) => format!(", held by {}", quoted(finished, holder)),
         None => String::new(),
     };
-    let queued = if word(&entry.op) == "read_in_line" { ", in line behind a waiting writer" } else { "" };
+    let queued =
+        if word(&entry.op) == "read_in_line" { ", held back for a writer that waits or waited" } else { "" };
     format!("{} waits here{target}{held}{queued}", quoted(finished, entry.thread))
 }
 

@@ -88,7 +88,7 @@ fn pending_accesses(objects: &Objects, op: &Op, enabled: bool) -> [Access; 2] {
         | Kind::WriteLock
         | Kind::TryWriteLock
         | Kind::WriteUnlock
-        | Kind::Downgrade => return crate::model::rwlock_accesses(op, enabled),
+        | Kind::Downgrade => return objects.rwlock_accesses(op, enabled),
         Kind::OnceEnter | Kind::OnceFinish | Kind::OnceLook | Kind::OnceWait => {
             return objects.once_accesses(op, enabled);
         }

@@ -46,6 +46,7 @@ mod threads;
 mod time;
 mod twins;
 pub(crate) mod view;
+mod waited;
 mod wakeups;
 mod written;
 

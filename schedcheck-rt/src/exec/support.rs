@@ -2,7 +2,7 @@
 
 use super::controller::World;
 use super::outcome::Outcome;
-use super::{Active, ObjectTag};
+use super::{Active, ObjectTag, waited};
 use crate::intercept::mixed;
 use crate::model::{Kind, ObjectKind};
 use crate::search::step::ObjectId;
@@ -114,6 +114,12 @@ impl Active {
         self.world().objects.add_sender(channel);
     }
 
+    /// Whether the running thread, which has `lock` for writing, may have waited for it.
+    pub(crate) fn may_have_waited(&self, lock: ObjectId) -> bool {
+        let world = self.world();
+        waited::may_have_waited(&world.trace.events, world.threads[world.current].id, lock)
+    }
+
     /// Adds the alternative of standing in line to the readers to whom `lock` offers it.
     pub(crate) fn offer_line(&self, lock: ObjectId) {
         let world = self.world();
@@ -129,6 +135,11 @@ impl World {
         for thread in self.threads.iter().filter(|thread| !thread.ended && thread.op.kind == Kind::WriteLock)
         {
             for step in self.objects.offers_at_end(thread.op.object, thread.id) {
+                self.trace.events[*step as usize].free_alts = PASS_OR_STAND;
+            }
+        }
+        for at in 0..self.objects.marked() {
+            for step in self.objects.held_back_by_mark(at) {
                 self.trace.events[*step as usize].free_alts = PASS_OR_STAND;
             }
         }

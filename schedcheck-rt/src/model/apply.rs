@@ -1,6 +1,6 @@
 //! Which state machine an operation goes to: whether it can run ([`Objects::ready`]), and what it does ([`Objects::apply`]).
 
-use super::rwlock::{IN_LINE, NESTED_IN_LINE};
+use super::rwlock::{HAS_WAITED, IN_LINE, NESTED_IN_LINE};
 use super::{
     Access, Applied, BudgetKind, BudgetKinds, Kind, Mode, Moment, ObjectId, Objects, Op, Ready, State,
     ThreadId, WOULD_BLOCK, misuse, poison_accesses,
@@ -44,6 +44,9 @@ impl Objects {
         if shares {
             self.read_guards.push((moment.thread, op.object));
         }
+        if op.kind == Kind::Downgrade && op.arg == HAS_WAITED && !self.marked.contains(&op.object) {
+            self.marked.push(op.object);
+        }
         applied
     }
 
@@ -69,7 +72,7 @@ impl Objects {
             }
             (Kind::Park, Some(State::Token(token))) => token.ready(op),
             (_, Some(State::Thread(target))) => target.ready(op),
-            (kind, Some(State::RwLock(rwlock))) => rwlock.ready(kind),
+            (kind, Some(State::RwLock(rwlock))) => rwlock.ready(thread, kind),
             (_, Some(State::Once(once))) => once.ready(op),
             (Kind::BarrierLeave, Some(State::Barrier(barrier))) => barrier.ready(thread),
             (_, Some(State::Channel(channel))) => channel.ready(thread, op),

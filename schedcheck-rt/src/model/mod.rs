@@ -28,7 +28,7 @@ pub use misuse::Misuse;
 pub(crate) use mutex::WOULD_BLOCK;
 pub(crate) use once::{COMPLETE, IGNORE_POISON, POISONED};
 pub use op::{Kind, Op, Site};
-pub(crate) use rwlock::{HAS_OFFERS, IN_LINE, NESTED_IN_LINE, pending_accesses as rwlock_accesses};
+pub(crate) use rwlock::{HAS_OFFERS, HAS_WAITED, IN_LINE, NESTED_IN_LINE};
 
 use crate::search::step::{
     Access, Alt, BudgetKind, BudgetKinds, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId,
@@ -366,6 +366,8 @@ pub struct Objects {
     states: Vec<State>,
     /// Who holds which reader-writer lock for reading, one entry per guard.
     read_guards: Vec<(ThreadId, ObjectId)>,
+    /// Reader-writer locks whose mark of waiting writers outlived a writer.
+    marked: Vec<ObjectId>,
     /// The last operation broke a rule of its primitive.
     misuse: Option<Misuse>,
 }
@@ -374,6 +376,7 @@ impl Objects {
     /// The next execution starts.
     pub fn begin(&mut self) {
         self.read_guards.clear();
+        self.marked.clear();
         self.misuse = None;
     }
 
@@ -459,6 +462,14 @@ impl Objects {
         }
     }
 
+    /// The accesses of a pending operation on a reader-writer lock.
+    pub(crate) fn rwlock_accesses(&self, op: &Op, enabled: bool) -> [Access; 2] {
+        match self.state(op.object) {
+            State::RwLock(rwlock) => rwlock.pending_accesses(op, enabled),
+            other => unreachable!("{:?} is {other:?}, not a reader-writer lock", op.object),
+        }
+    }
+
     /// The accesses of a pending operation on a thread.
     pub(crate) fn life_accesses(&self, op: &Op, enabled: bool) -> [Access; 2] {
         match self.state(op.object) {
@@ -483,6 +494,17 @@ impl Objects {
     /// The same at the end of an execution in which `writer` still waits for `lock`.
     pub fn offers_at_end(&mut self, lock: ObjectId, writer: ThreadId) -> &[StepIndex] {
         self.rwlock(lock).offers_at_end(writer)
+    }
+
+    /// The reader-writer locks at which a mark of waiting writers may have held readers back.
+    pub fn marked(&self) -> usize {
+        self.marked.len()
+    }
+
+    /// At the end of an execution: the steps of those readers at one of them.
+    pub fn held_back_by_mark(&mut self, at: usize) -> &[StepIndex] {
+        let lock = self.marked[at];
+        self.rwlock(lock).held_back_by_mark()
     }
 
     /// The progress of the one-time initialisation `object`.

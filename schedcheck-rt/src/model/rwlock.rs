@@ -24,9 +24,39 @@
 //! A nested acquisition and its release change nothing for others, who see the lock shared from the
 //! first guard of a thread to its last: they touch no object.
 //!
-//! An acquisition in line is ordered after the last writer by its enabler. Going before that writer
-//! is what the default alternative explores. `try_read` fails at once where `read` would be held
-//! back, as it does on Linux; it looks at the queue, and has both alternatives there.
+//! A downgrade lets readers in and writers not, so it commutes with nothing, and the search is told that the thread
+//! shares the lock from there ([`Mode::Downgrade`]): a plain release would say that it is free for a writer whose
+//! acquisition is tried earlier, ahead of what the thread does before it gives up its guard.
+//!
+//! **The mark of waiting writers.** On Linux a writer that had to wait takes the lock with that mark set, since it cannot know
+//! whether others wait. If it goes on as a reader, the mark stays until the lock is next free of all holders, and new
+//! readers are held back by nobody; those that slept before are let in. So after such a downgrade readers have the same
+//! two alternatives as beside a waiting writer. What keeps this independent of the order of steps that commute:
+//!
+//! * Whether the writer may have waited is asked of the order, not of the execution at hand: another thread gave up the lock,
+//!   and that did not happen before the request (`exec/waited.rs`). The downgrade is told ([`HAS_WAITED`]).
+//! * Whoever acquires the lock while the mark is there keeps it there. Whether it is there must not depend on steps that
+//!   commute, so the last guard of each reader is given up with [`Mode::ReleaseInTurn`] then: who came before it and who
+//!   after is told apart. No release can set the mark, so acquisitions go on to commute with each other. An acquisition
+//!   itself does the same in both cases, and a thread that gives up a guard has acquired it before: what either will
+//!   do where the search puts it is foreseen rightly.
+//! * A reader that was held back waits for the mark to go, and is ordered after the release that took it away. Nobody waits for
+//!   a mark that was set after the reader had decided to stand in line: it is let in when the writer goes on as a reader.
+//! * To be held back differs from being scheduled later under the same conditions as beside a waiting writer, only that
+//!   the writer that left the mark can be held back or held up itself. What holders will do is known when the period of sharing
+//!   is over, and that may be when the execution ends, so the offers are made there ([`RwLock::held_back_by_mark`]).
+//!
+//! The attempts of others see the mark as well. For a writer that did not wait there is none: it costs nothing.
+//!
+//! An acquisition in line behind a writer is ordered after the last writer by its enabler. Going before that writer
+//! is what the default alternative explores.
+//!
+//! `try_read` fails at once where `read` would be held back, as it does on Linux. It does so whenever a writer is in the queue,
+//! also if the lock is free: where others wait as well, std leaves it marked until the writer that was woken has come, and only
+//! attempts to write succeed. Whether somebody else waits is not asked, since beginning to wait is no step. Nor is it asked
+//! whether readers have the lock: that they give it up commutes with the attempt, so what depends on it would be lost in a
+//! reduced search. It looks at the queue and at the lock, which the writer leaves and takes, and has both alternatives there.
+//! For `read`, to be held back from a free lock is to be scheduled later: nothing is in the writer's way.
 
 use super::{Applied, Kind, Moment, Op, Ready};
 use crate::search::step::{Access, Alt, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId};
@@ -35,6 +65,8 @@ use crate::search::step::{Access, Alt, Mode, NO_STEP, ObjectId, ReadsWhen, StepI
 pub(crate) const IN_LINE: u32 = 1;
 /// The same of a reader that holds the lock already; also the parameter of its acquisition in line.
 pub(crate) const NESTED_IN_LINE: u32 = 2;
+/// Parameter of a downgrade by a writer that may have waited for the lock.
+pub(crate) const HAS_WAITED: u32 = 1;
 /// Answer of a write acquisition that leaves alternatives to offer.
 pub(crate) const HAS_OFFERS: u32 = 1;
 /// The alternative of `read` and `try_read` that lets waiting writers go first.
@@ -54,6 +86,8 @@ struct Sharing {
     step: StepIndex,
     /// The reader held the lock already.
     nested: bool,
+    /// The mark of waiting writers was there.
+    marked: bool,
 }
 
 /// State of a reader-writer lock.
@@ -70,6 +104,15 @@ pub struct RwLock {
     /// Readers that waited for something while they held the lock, since the last writer.
     waited: Vec<ThreadId>,
     offers: Vec<StepIndex>,
+    /// The mark of waiting writers outlived the writer: whoever has the lock now shares it with a writer that had waited
+    /// and goes on as a reader, or did so when it came.
+    marked: bool,
+    /// Who stands in line because of the mark.
+    behind_mark: Vec<ThreadId>,
+    /// The last step that took the mark away.
+    unmarked: StepIndex,
+    /// Readers that the mark may have held back, in periods of sharing that are over.
+    held_back: Vec<StepIndex>,
 }
 
 impl Default for RwLock {
@@ -82,6 +125,10 @@ impl Default for RwLock {
             sharings: Vec::new(),
             waited: Vec::new(),
             offers: Vec::new(),
+            marked: false,
+            behind_mark: Vec::new(),
+            unmarked: NO_STEP,
+            held_back: Vec::new(),
         }
     }
 }
@@ -119,10 +166,13 @@ impl RwLock {
         }
     }
 
-    pub(super) fn ready(&self, kind: Kind) -> Ready {
+    pub(super) fn ready(&self, thread: ThreadId, kind: Kind) -> Ready {
         Ready::when(match kind {
             Kind::ReadLock => self.writer.is_none(),
-            Kind::ReadLockInLine => self.writer.is_none() && self.queued == 0,
+            Kind::ReadLockInLine => {
+                let marked = self.marked && self.behind_mark.contains(&thread);
+                self.writer.is_none() && self.queued == 0 && !marked
+            }
             Kind::WriteLock => self.writer.is_none() && self.readers.is_empty(),
             _ => true,
         })
@@ -138,7 +188,15 @@ impl RwLock {
             }
             Kind::ReadLockInLine => {
                 self.readers.push(moment.thread);
-                looking(Applied::access(op.object, Mode::AcquireShared), queue).enabled_by(self.last_write)
+                let line = self.behind_mark.iter().position(|reader| *reader == moment.thread);
+                let enabler = match line {
+                    Some(at) => {
+                        self.behind_mark.swap_remove(at);
+                        self.unmarked
+                    }
+                    None => self.last_write,
+                };
+                looking(Applied::access(op.object, Mode::AcquireShared), queue).enabled_by(enabler)
             }
             Kind::TryReadLock => self.try_read(moment, op, queue),
             Kind::ReadUnlock => {
@@ -147,7 +205,12 @@ impl RwLock {
                 if self.is_shared_by(moment.thread) {
                     return Applied::LOCAL;
                 }
-                Applied::access(op.object, Mode::ReleaseShared)
+                let mode = self.release_mode();
+                if self.marked && self.readers.is_empty() {
+                    self.marked = false;
+                    self.unmarked = moment.step;
+                }
+                Applied::access(op.object, mode)
             }
             Kind::WriteRequest => {
                 self.queued += 1;
@@ -155,7 +218,7 @@ impl RwLock {
             }
             Kind::WriteLock => {
                 self.queued -= 1;
-                self.collect_offers(moment.thread);
+                self.collect_offers(moment.thread, false);
                 self.take(moment);
                 let result = if self.offers.is_empty() { 0 } else { HAS_OFFERS };
                 Applied::access(op.object, Mode::Acquire).result(result)
@@ -174,7 +237,8 @@ impl RwLock {
             Kind::Downgrade => {
                 self.writer = None;
                 self.readers.push(moment.thread);
-                Applied::access(op.object, Mode::Release)
+                self.marked = op.arg == HAS_WAITED;
+                Applied::access(op.object, Mode::Downgrade)
             }
             other => unreachable!("{other:?} is not an operation of a reader-writer lock"),
         }
@@ -186,10 +250,13 @@ impl RwLock {
         if moment.alt == HELD_BACK {
             // Takes nothing, but is possible only where the lock could be taken: ordered alike.
             let answer = if nested { NESTED_IN_LINE } else { IN_LINE };
+            if self.marked {
+                self.behind_mark.push(moment.thread);
+            }
             return Applied { free_alts: 2, ..acquired.result(answer) };
         }
         let could_wait = self.holds_readers_back();
-        self.sharings.push(Sharing { reader: moment.thread, step: moment.step, nested });
+        self.sharings.push(Sharing { reader: moment.thread, step: moment.step, nested, marked: self.marked });
         self.readers.push(moment.thread);
         Applied { could_wait, ..acquired }
     }
@@ -209,20 +276,47 @@ impl RwLock {
         }
         let free_alts = if self.holds_readers_back() { 2 } else { 0 };
         if moment.alt == HELD_BACK {
-            return Applied { free_alts, ..seen(Mode::Read).result(super::WOULD_BLOCK) };
+            // Tried earlier, it takes the lock by default.
+            return Applied { free_alts, ..told(seen(Mode::Read).result(super::WOULD_BLOCK)) };
         }
         self.readers.push(moment.thread);
         Applied { free_alts, ..told(seen(Mode::TryAcquireShared)) }
     }
 
-    /// A writer waits for those who have the lock.
+    /// A writer waits for those who have the lock, or is on its way to a lock that is free; or seems to.
     fn holds_readers_back(&self) -> bool {
-        self.queued > 0 && !self.readers.is_empty()
+        self.queued > 0 || self.marked
+    }
+
+    /// How the last guard of a reader is given up.
+    fn release_mode(&self) -> Mode {
+        if self.marked { Mode::ReleaseInTurn } else { Mode::ReleaseShared }
+    }
+
+    /// A period of sharing is over: keeps whom the mark may have held back in it.
+    fn end_of_marked(&mut self) {
+        for sharing in self.sharings.iter().filter(|sharing| sharing.marked) {
+            if sharing.nested || self.waited.iter().any(|holder| *holder != sharing.reader) {
+                self.held_back.push(sharing.step);
+            }
+        }
+    }
+
+    /// The execution ends: steps of readers that the mark may have held back.
+    pub(super) fn held_back_by_mark(&mut self) -> &[StepIndex] {
+        for at in 0..self.readers.len() {
+            self.holder_waits(self.readers[at]);
+        }
+        self.end_of_marked();
+        &self.held_back
     }
 
     fn take(&mut self, moment: Moment) {
         self.writer = Some(moment.thread);
         self.last_write = moment.step;
+        self.end_of_marked();
+        // They are woken when it goes on as a reader, and ask for no mark then.
+        self.behind_mark.clear();
         self.sharings.clear();
         self.waited.clear();
     }
@@ -232,14 +326,17 @@ impl RwLock {
         for at in 0..self.readers.len() {
             self.holder_waits(self.readers[at]);
         }
-        self.collect_offers(writer);
+        // It may wait for a guard of its own.
+        self.collect_offers(writer, true);
         &self.offers
     }
 
-    fn collect_offers(&mut self, writer: ThreadId) {
+    /// `for_ever`: it will not get the lock.
+    fn collect_offers(&mut self, writer: ThreadId, for_ever: bool) {
         self.offers.clear();
         for sharing in &self.sharings {
-            let stuck_behind = |holder: &ThreadId| *holder != sharing.reader && *holder != writer;
+            let stuck_behind =
+                |holder: &ThreadId| *holder != sharing.reader && (*holder != writer || for_ever);
             if sharing.reader != writer && (sharing.nested || self.waited.iter().any(stuck_behind)) {
                 self.offers.push(sharing.step);
             }
@@ -253,27 +350,29 @@ const fn queue(lock: ObjectId) -> ObjectId {
     ObjectId(lock.0 + 1)
 }
 
-/// The accesses of a pending operation, as far as they are known.
-///
-/// A reader held back in line would have to go before every writer in the queue, which is what the
-/// default alternative does: then the queue is not among the accesses.
-pub(crate) fn pending_accesses(op: &Op, enabled: bool) -> [Access; 2] {
-    let (lock, queue) = (op.object, queue(op.object));
-    match op.kind {
-        Kind::ReadLockInLine if !enabled && op.arg == NESTED_IN_LINE => Applied::LOCAL,
-        Kind::ReadLockInLine if !enabled => Applied::access(lock, Mode::AcquireShared),
-        Kind::ReadLock => Applied::access(lock, Mode::AcquireShared),
-        Kind::ReadLockInLine if op.arg == NESTED_IN_LINE => Applied::access(queue, Mode::Read),
-        Kind::ReadLockInLine => looking(Applied::access(lock, Mode::AcquireShared), queue),
-        Kind::TryReadLock => looking(Applied::access(lock, Mode::TryAcquireShared), queue),
-        Kind::ReadUnlock => Applied::access(lock, Mode::ReleaseShared),
-        Kind::WriteRequest => Applied::access(queue, Mode::Mark),
-        Kind::WriteLock => Applied::access(lock, Mode::Acquire),
-        Kind::TryWriteLock => Applied::access(lock, Mode::TryAcquire),
-        Kind::WriteUnlock => super::unlocked(op),
-        _ => Applied::access(lock, Mode::Release),
+impl RwLock {
+    /// The accesses of a pending operation, as far as they are known.
+    ///
+    /// A reader held back in line would have to go before every writer in the queue, which is what the
+    /// default alternative does: then the queue is not among the accesses.
+    pub(super) fn pending_accesses(&self, op: &Op, enabled: bool) -> [Access; 2] {
+        let (lock, queue) = (op.object, queue(op.object));
+        match op.kind {
+            Kind::ReadLockInLine if !enabled && op.arg == NESTED_IN_LINE => Applied::LOCAL,
+            Kind::ReadLockInLine if !enabled => Applied::access(lock, Mode::AcquireShared),
+            Kind::ReadLock => Applied::access(lock, Mode::AcquireShared),
+            Kind::ReadLockInLine if op.arg == NESTED_IN_LINE => Applied::access(queue, Mode::Read),
+            Kind::ReadLockInLine => looking(Applied::access(lock, Mode::AcquireShared), queue),
+            Kind::TryReadLock => looking(Applied::access(lock, Mode::TryAcquireShared), queue),
+            Kind::ReadUnlock => Applied::access(lock, self.release_mode()),
+            Kind::WriteRequest => Applied::access(queue, Mode::Mark),
+            Kind::WriteLock => Applied::access(lock, Mode::Acquire),
+            Kind::TryWriteLock => Applied::access(lock, Mode::TryAcquire),
+            Kind::WriteUnlock => super::unlocked(op),
+            _ => Applied::access(lock, Mode::Downgrade),
+        }
+        .accesses
     }
-    .accesses
 }
 
 /// The same, also looking at the queue of writers.

@@ -9,6 +9,7 @@
 //! * `Read` and `Await` only observe.
 //! * `Mark`s are commuting updates whose result nobody sees.
 //! * Shared acquisitions and releases count holders up and down: a sum.
+//! * A downgrade lets sharers in, and is none of them: it commutes with nothing.
 
 use super::step::{Access, Mode, ObjectId};
 
@@ -32,9 +33,14 @@ pub const fn class(mode: Mode) -> Class {
         Mode::Read | Mode::Await => Class::Read,
         Mode::Mark => Class::Mark,
         Mode::AcquireShared | Mode::TryAcquireShared | Mode::ReleaseShared => Class::Shared,
-        Mode::None | Mode::Write | Mode::Acquire | Mode::TryAcquire | Mode::Release | Mode::AwaitWrite => {
-            Class::Total
-        }
+        Mode::None
+        | Mode::Write
+        | Mode::Acquire
+        | Mode::TryAcquire
+        | Mode::Release
+        | Mode::AwaitWrite
+        | Mode::Downgrade
+        | Mode::ReleaseInTurn => Class::Total,
     }
 }
 

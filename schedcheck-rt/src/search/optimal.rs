@@ -422,7 +422,12 @@ impl Optimal {
                 }
             };
             self.points.note(self.tree.parent(branch.line), branch.step, branch.line);
-            let releases = |access: &Access| matches!(access.mode, Mode::Release | Mode::ReleaseShared);
+            let releases = |access: &Access| {
+                matches!(
+                    access.mode,
+                    Mode::Release | Mode::ReleaseShared | Mode::Downgrade | Mode::ReleaseInTurn
+                )
+            };
             let candidate = Candidate {
                 trace,
                 step: branch.step,

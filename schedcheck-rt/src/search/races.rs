@@ -8,7 +8,8 @@
 //! * A step that never blocks races with the accesses it directly follows.
 //! * Taking a lock races with the last exclusive acquisition, and an exclusive one also with the
 //!   shared acquisitions since; never with a release, which is what enabled it. It also races with
-//!   those who looked at the lock (a failed `try_write` beside readers) since it became free for it.
+//!   those who looked at the lock (a failed `try_write` beside readers) since it became free for it. A shared one
+//!   races with a release in turn, too: that one ended a share beside which there was room for another.
 //! * An awaiting step is ordered after its enabler, so of the others only later conflicts remain.
 //!   But one that takes something (an item of a channel, a place in it, a permit) also competes with
 //!   whoever took one last, even if the enabler came after that: it could have had that one.
@@ -73,8 +74,8 @@ enum Kind {
 
 /// Finds all reversals of one execution. Reused between executions.
 ///
-/// Those of a prefix that an execution shares with the one before are not looked for again, so they must depend on nothing
-/// that comes behind it.
+/// Races of a prefix that an execution shares with the one before are not looked for again, so they must depend on nothing
+/// that comes behind it. Its alternatives may: the model may offer one when it knows what followed.
 #[derive(Debug, Default)]
 pub struct Races {
     candidates: Vec<StepIndex>,
@@ -96,6 +97,7 @@ impl Races {
     pub fn find(&mut self, trace: &Trace, history: &mut History, kept: StepIndex) {
         let mut step = history.keep(kept, waiting_threads(trace));
         let mut known = self.forget_from(step);
+        self.note_late_alternatives(&trace.events[..step as usize]);
         while (step as usize) < trace.events.len() {
             if history.is_narrow(trace.events.len()) {
                 step = self.read_narrow(trace, history, step);
@@ -148,6 +150,15 @@ impl Races {
         let chooses = event.free_alts > 1 && event.alt.budget().is_none();
         if chooses || event.costly_alts != BudgetKinds::NONE {
             self.optional.push(step);
+        }
+    }
+
+    /// Takes down the steps of a known prefix that have alternatives in this execution and had none in the one before.
+    fn note_late_alternatives(&mut self, known: &[Event]) {
+        for (step, _) in (0..).zip(known).filter(|(_, event)| event.free_alts > 1) {
+            if let Err(at) = self.optional.binary_search(&step) {
+                self.optional.insert(at, step);
+            }
         }
     }
 
@@ -427,7 +438,7 @@ impl Races {
             let event = &trace.events[step as usize];
             if event.free_alts > 1 && event.alt.budget().is_none() {
                 for alt in (0..event.free_alts).map(Alt).filter(|&alt| alt != event.alt) {
-                    self.found.push(instead(step, event, alt, event.accesses));
+                    self.found.push(instead(step, event, alt, event.accesses_of_others()));
                 }
             }
             if event.costly_alts == BudgetKinds::NONE {
@@ -527,8 +538,10 @@ fn competitors(history: &History, (mode, kind): (Mode, Kind), found: Found, mut 
     while link != NO_LINK {
         let earlier = history.entered(link);
         // Whoever takes it competes with those who only looked: nothing changed since, so it was as free then
-        // as it is now.
-        let competes = !takes || earlier.mode == Mode::Read;
+        // as it is now. And it was free for a sharer before another one gave it up.
+        let was_free =
+            earlier.mode == Mode::Read || mode == Mode::AcquireShared && earlier.mode == Mode::ReleaseInTurn;
+        let competes = !takes || was_free;
         meet(Met { step: earlier.step, competes, precedes: true });
         link = earlier.next();
     }

@@ -108,12 +108,11 @@ impl Inserter {
             let event = &source.trace.events[step as usize];
             for access in event.accesses.iter().filter(|access| access.object == object) {
                 match access.mode {
-                    Mode::AcquireShared | Mode::TryAcquireShared => held.push(step),
-                    // A writer that goes on as a reader.
-                    Mode::Release if self.next_mode(source, step, object) == Some(Mode::ReleaseShared) => {
-                        held.push(step);
-                    }
-                    Mode::ReleaseShared => {
+                    // Who stands in line instead takes nothing.
+                    Mode::AcquireShared if event.alt != Alt::DEFAULT => {}
+                    // A writer that goes on as a reader is a sharer from there.
+                    Mode::AcquireShared | Mode::TryAcquireShared | Mode::Downgrade => held.push(step),
+                    Mode::ReleaseShared | Mode::ReleaseInTurn => {
                         let mine =
                             |&other: &StepIndex| source.trace.events[other as usize].thread == event.thread;
                         if let Some(at) = held.iter().rposition(mine) {
@@ -125,14 +124,6 @@ impl Inserter {
             }
         }
         held
-    }
-
-    /// How the thread of `step` uses `object` next.
-    fn next_mode(&self, source: Source<'_>, step: StepIndex, object: ObjectId) -> Option<Mode> {
-        let steps = source.history.of_thread(source.trace.events[step as usize].thread);
-        let later = steps[source.history.index(step) as usize..].iter();
-        let mut accesses = later.flat_map(|&later| &source.trace.events[later as usize].accesses);
-        accesses.find(|access| access.object == object).map(|access| access.mode)
     }
 
     /// The accesses of the reversed operation at the end of w.

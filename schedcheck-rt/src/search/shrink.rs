@@ -108,7 +108,8 @@ fn could_run(trace: &Trace, history: &History, cut: &Cut, thread: ThreadId) -> b
             if let Some(access) = pending.accesses.iter().find(shared)
                 && !pending.enabled
                 && holders(trace, access.object, |_| true) < EXCLUSIVE
-                && wants_to_write(trace, history, cut, access.object)
+                && (wants_to_write(trace, history, cut, access.object)
+                    || was_downgraded(trace, access.object))
             {
                 return false;
             }
@@ -134,9 +135,10 @@ fn holders(trace: &Trace, lock: ObjectId, passed: impl Fn(StepIndex) -> bool) ->
             holders += match access.mode {
                 Mode::Acquire | Mode::TryAcquire => EXCLUSIVE,
                 Mode::Release => -EXCLUSIVE,
+                Mode::Downgrade => 1 - EXCLUSIVE,
                 Mode::AcquireShared if event.alt != Alt::DEFAULT => 0,
                 Mode::AcquireShared | Mode::TryAcquireShared => 1,
-                Mode::ReleaseShared => -1,
+                Mode::ReleaseShared | Mode::ReleaseInTurn => -1,
                 _ => 0,
             };
         }
@@ -154,6 +156,12 @@ fn wants_to_write(trace: &Trace, history: &History, cut: &Cut, lock: ObjectId) -
             None => trace.pending.iter().any(|pending| pending.thread == thread && wants(&pending.accesses)),
         }
     })
+}
+
+/// Whether a writer of the lock has gone on as a reader: then others may be held back without somebody who wants to write.
+fn was_downgraded(trace: &Trace, lock: ObjectId) -> bool {
+    let downgrade = Access::new(lock, Mode::Downgrade);
+    trace.events.iter().any(|event| event.accesses.contains(&downgrade))
 }
 
 /// How many preemptions an execution had.

@@ -213,11 +213,16 @@ pub enum Mode {
     /// before its enabler is impossible. One that is blocked at the end would have been possible
     /// before the last change it does not follow.
     AwaitWrite,
+    /// Goes on as one of the sharers of what it owned exclusively; never blocks.
+    Downgrade,
+    /// Gives up shared ownership where others are held back until all sharers have done so: it makes a difference who
+    /// shares it before that and who after. Never blocks.
+    ReleaseInTurn,
 }
 
 impl Mode {
     /// All of them, each at its own number.
-    pub(crate) const ALL: [Mode; 12] = [
+    pub(crate) const ALL: [Mode; 14] = [
         Mode::None,
         Mode::Read,
         Mode::Write,
@@ -230,6 +235,8 @@ impl Mode {
         Mode::ReleaseShared,
         Mode::Await,
         Mode::AwaitWrite,
+        Mode::Downgrade,
+        Mode::ReleaseInTurn,
     ];
 }
 
@@ -480,6 +487,14 @@ impl Event {
             full_mode: Mode::None,
             site: 0,
         }
+    }
+
+    /// The accesses of its other free alternatives. One that may take a lock looks at it otherwise, and which of these it
+    /// does commutes with different others: with none, then.
+    pub(super) fn accesses_of_others(&self) -> [Access; 2] {
+        let [mut first, second] = self.accesses;
+        first.mode = if self.full_mode == Mode::TryAcquireShared { Mode::Write } else { first.mode };
+        [first, second]
     }
 
     /// The choice that led to it.

@@ -1,14 +1,14 @@
 //! What std promises about `RwLock`, as plain std and under control.
 
 use crate::support::exhaust::exhaust;
-use crate::support::explore::{ORDERS, by, explore};
+use crate::support::explore::{ORDERS, by, explore, outcomes};
 use crate::support::{alone, passes, promised, report};
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::{Mutex, RwLock, RwLockWriteGuard, mpsc};
 use schedcheck_rt::facade::thread;
-use schedcheck_rt::search::Options;
 use schedcheck_rt::search::step::Budget;
+use schedcheck_rt::search::{Options, Reduction};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, TryLockError};
@@ -94,6 +94,140 @@ fn a_downgraded_writer_lets_no_other_writer_in_between() {
         assert_eq!(lock.into_inner().unwrap(), 11);
         Ok(())
     });
+}
+
+/// What it reports, found by every reduction.
+fn found_by_all(name: &str, body: fn() -> TestResult) -> Vec<String> {
+    for order in ORDERS {
+        let all = explore(body, Options { reduction: Reduction::None, ..by("dfs", Budget::NONE) }).results;
+        let classic = Options { reduction: Reduction::Classic, ..by(order, Budget::NONE) };
+        assert_eq!(explore(body, classic).results, all, "{name} by {order}");
+    }
+    outcomes(name, body, Budget::NONE).into_iter().collect()
+}
+
+#[test]
+fn a_downgraded_writer_keeps_writers_out_until_it_gives_up_its_guard() {
+    /// A writer beside one that goes on as a reader, who tries to write once more, and a reader.
+    fn tries_to_write(forgets: bool) -> TestResult {
+        let lock = Arc::new(RwLock::new(1));
+        let (for_reader, for_writer) = (lock.clone(), lock.clone());
+        let downgrades = thread::spawn(move || {
+            let guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
+            assert!(lock.try_write().is_err());
+            if forgets {
+                std::mem::forget(guard);
+            }
+        });
+        let reader = thread::spawn(move || *for_reader.read().unwrap());
+        *for_writer.write().unwrap() += 1;
+        downgrades.join().unwrap();
+        report(reader.join().unwrap());
+        Ok(())
+    }
+    assert_eq!(found_by_all("given up", || tries_to_write(false)), ["1", "2"]);
+    assert_eq!(found_by_all("forgotten", || tries_to_write(true)), ["1", "2", "deadlock"]);
+}
+
+/// A reader that holds the lock keeps a writer waiting, which goes on as a reader then and does something.
+fn after_a_downgrade(does: fn(&RwLock<u32>, thread::JoinHandle<u32>)) -> TestResult {
+    let lock = Arc::new(RwLock::new(1));
+    let theirs = lock.clone();
+    let reader = thread::spawn(move || {
+        drop(theirs.read());
+        *theirs.read().unwrap()
+    });
+    let guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
+    does(&lock, reader);
+    drop(guard);
+    Ok(())
+}
+
+#[test]
+fn the_mark_of_a_writer_that_waited_may_hold_readers_back_after_its_downgrade() {
+    let waits_for_a_reader = || {
+        after_a_downgrade(|_, reader| {
+            reader.join().unwrap();
+            report("done");
+        })
+    };
+    let reads_again = || {
+        after_a_downgrade(|lock, _| {
+            drop(lock.read());
+            report("done");
+        })
+    };
+    let tries_to_read = || after_a_downgrade(|lock, _| report(lock.try_read().is_ok()));
+    assert_eq!(found_by_all("a reader is waited for", waits_for_a_reader), ["\"done\"", "deadlock"]);
+    assert_eq!(found_by_all("a nested read", reads_again), ["\"done\"", "deadlock"]);
+    assert_eq!(found_by_all("an attempt", tries_to_read), ["false", "true"]);
+    for body in [waits_for_a_reader as fn() -> TestResult, reads_again, tries_to_read] {
+        assert_eq!(exhaust(body).results.len(), 2);
+    }
+}
+
+#[test]
+fn the_mark_stays_until_the_last_reader_has_gone() {
+    /// A reader that waited for the writer keeps its guard longer than that one, and waits for another reader.
+    fn body() -> TestResult {
+        let lock = Arc::new(RwLock::new(0));
+        let theirs = lock.clone();
+        let sharer = thread::spawn(move || {
+            drop(theirs.read());
+            let guard = theirs.read().unwrap();
+            let found = *guard;
+            let guard = Some(guard).filter(|_| found == 1);
+            let for_reader = theirs.clone();
+            thread::spawn(move || drop(for_reader.read())).join().unwrap();
+            drop(guard);
+            found
+        });
+        let mut guard = lock.write().unwrap();
+        *guard = 1;
+        drop(RwLockWriteGuard::downgrade(guard));
+        report(sharer.join().unwrap());
+        Ok(())
+    }
+    assert_eq!(found_by_all("the last reader", body), ["0", "1", "deadlock"]);
+}
+
+#[test]
+fn nobody_is_held_back_after_the_downgrade_of_a_writer_that_did_not_wait() {
+    let alone = || {
+        let lock = RwLock::new(1);
+        let guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
+        report(*lock.read().unwrap() + *lock.try_read().unwrap());
+        drop(guard);
+        Ok(())
+    };
+    let all_have_gone = || {
+        let lock = Arc::new(RwLock::new(1));
+        let theirs = lock.clone();
+        thread::spawn(move || drop((theirs.read(), *theirs.read().unwrap()))).join().unwrap();
+        let guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
+        let theirs = lock.clone();
+        let reader = thread::spawn(move || drop(theirs.read()));
+        report(*lock.read().unwrap() + *lock.try_read().unwrap());
+        reader.join().unwrap();
+        drop(guard);
+        Ok(())
+    };
+    let only_attempts = || {
+        let lock = Arc::new(RwLock::new(1));
+        let theirs = lock.clone();
+        let reader = thread::spawn(move || drop(theirs.read()));
+        if let Ok(guard) = lock.try_write() {
+            let guard = RwLockWriteGuard::downgrade(guard);
+            drop(lock.read());
+            reader.join().unwrap();
+            drop(guard);
+        }
+        report(2);
+        Ok(())
+    };
+    for body in [alone as fn() -> TestResult, all_have_gone, only_attempts] {
+        assert_eq!(found_by_all("nobody waited", body), ["2"]);
+    }
 }
 
 #[test]
@@ -288,6 +422,37 @@ fn a_waiting_writer_may_hold_back_try_read() {
         Ok(())
     });
     assert_eq!(summary.results.len(), 2, "{summary:?}");
+}
+
+#[test]
+fn try_read_may_fail_where_a_writer_is_on_its_way_to_a_free_lock() {
+    let beside_a_reader = || {
+        let lock = RwLock::new(1);
+        let found = thread::scope(|scope| {
+            let guard = lock.write().unwrap();
+            scope.spawn(|| *lock.write().unwrap() += 1);
+            scope.spawn(|| drop(lock.read()));
+            drop(guard);
+            let shared = lock.try_read().is_ok();
+            (shared, lock.try_write().map_or(0, |guard| *guard))
+        });
+        report(found);
+        Ok(())
+    };
+    let found = found_by_all("a writer on its way", beside_a_reader);
+    assert!(found.contains(&"(false, 1)".to_owned()), "the writer had not come yet: {found:?}");
+    assert_eq!(exhaust(beside_a_reader).results.into_iter().collect::<Vec<_>>(), found);
+    let without_a_writer = || {
+        let lock = RwLock::new(1);
+        thread::scope(|scope| {
+            let guard = lock.write().unwrap();
+            scope.spawn(|| drop(lock.read()));
+            drop(guard);
+            report(lock.try_read().is_ok());
+        });
+        Ok(())
+    };
+    assert_eq!(found_by_all("nobody wants to write", without_a_writer), ["true"]);
 }
 
 /// A deadlock with one preemption, of the holder: the rest is waiting, of the writer, of the reader behind it, and of the

@@ -3,7 +3,9 @@
 use super::held::Held;
 use super::poison::{Poison, if_free};
 use crate::exec::{Active, ObjectTag, active};
-use crate::model::{HAS_OFFERS, IN_LINE, Kind, NESTED_IN_LINE, ObjectKind, Op, Site, WOULD_BLOCK};
+use crate::model::{
+    HAS_OFFERS, HAS_WAITED, IN_LINE, Kind, NESTED_IN_LINE, ObjectKind, Op, Site, WOULD_BLOCK,
+};
 use crate::search::step::ObjectId;
 use std::sync::PoisonError;
 
@@ -135,7 +137,9 @@ impl<'a> RawWriteGuard<'a> {
             Some(real) => Some(std::sync::RwLockWriteGuard::downgrade(real)),
             None => {
                 if let Some(active) = active() {
-                    guard.raw.perform(active, Kind::Downgrade, site);
+                    let lock = guard.raw.object(active);
+                    let waited = if active.may_have_waited(lock) { HAS_WAITED } else { 0 };
+                    active.perform(Op { arg: waited, ..Op::new(Kind::Downgrade, lock, site) });
                 }
                 None
             }

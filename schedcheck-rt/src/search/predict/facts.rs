@@ -195,8 +195,16 @@ fn shared_objects(uses: &[Use], changes: impl Fn(&Use) -> bool) -> FxHashSet<Obj
 /// of references: their order is seldom the point, and there are many.
 fn used(event: &Event) -> Option<(ObjectId, Mode)> {
     let access = event.accesses[0];
-    let seen =
-        !matches!(access.mode, Mode::None | Mode::Await | Mode::Mark | Mode::Release | Mode::ReleaseShared);
+    let seen = !matches!(
+        access.mode,
+        Mode::None
+            | Mode::Await
+            | Mode::Mark
+            | Mode::Release
+            | Mode::ReleaseShared
+            | Mode::Downgrade
+            | Mode::ReleaseInTurn
+    );
     (seen && access.object != ObjectId::NONE && access.object.is_stable())
         .then_some((access.object, access.mode))
 }
@@ -211,7 +219,12 @@ fn hold(event: &Event, step: StepIndex, held: &mut Locks) {
             Mode::AcquireShared | Mode::TryAcquireShared => {
                 held.push(Held { object: access.object, shared: true, site: event.site, since: step });
             }
-            Mode::Release | Mode::ReleaseShared => {
+            Mode::Downgrade => {
+                if let Some(lock) = held.iter_mut().rfind(|lock| lock.object == access.object) {
+                    lock.shared = true;
+                }
+            }
+            Mode::Release | Mode::ReleaseShared | Mode::ReleaseInTurn => {
                 if let Some(at) = held.iter().rposition(|lock| lock.object == access.object) {
                     held.remove(at);
                 }

@@ -6,6 +6,7 @@
 mod lives;
 mod notes;
 mod program;
+mod shares;
 
 use crate::support::explore::by;
 use crate::support::{alone, show};
@@ -16,18 +17,18 @@ use schedcheck_rt::search::step::{Budget, End, Model, Trace};
 use schedcheck_rt::search::{Options, Reduction, Search};
 use std::collections::BTreeMap;
 
-/// Programs with more schedules than that are not looked at.
-const MOST: u64 = 1_000;
-
 /// A sort of programs, by seeds.
 #[derive(Clone, Copy)]
 struct Programs {
     body: fn() -> TestResult,
     describe: fn(u64) -> String,
+    /// Programs with more schedules than that are not looked at.
+    most: u64,
 }
 
-const WORKING: Programs = Programs { body: program::body, describe: program::describe };
-const ENDING: Programs = Programs { body: lives::body, describe: lives::describe };
+const WORKING: Programs = Programs { body: program::body, describe: program::describe, most: 1_000 };
+const ENDING: Programs = Programs { body: lives::body, describe: lives::describe, most: 1_000 };
+const SHARING: Programs = Programs { body: shares::body, describe: shares::describe, most: 4_000 };
 
 /// Every end that a search met, and the fewest preemptions that led there.
 type Ends = BTreeMap<String, u32>;
@@ -48,7 +49,7 @@ fn ends(programs: Programs, options: Options) -> Option<Ends> {
                 ends.entry(format!("{} {}", execution.outcome().word(), notes())).or_insert(preemptions);
             *fewest = preemptions.min(*fewest);
         }
-        if search.stats().executions > MOST {
+        if search.stats().executions > programs.most {
             return None;
         }
     }
@@ -110,10 +111,12 @@ fn seeds() -> std::ops::Range<u64> {
     asked.and_then(|text| text.split_once("..").map(|(from, to)| parse(from)..parse(to))).unwrap_or(0..25)
 }
 
-/// A send that waits for room while a time-out is forced, and then finds that the receiver has gone.
 #[test]
 fn programs_that_were_wrong_once() {
+    // A send that waits for room while a time-out is forced, and then finds that the receiver has gone.
     assert!(compare(WORKING, 343, 0), "it is small enough");
+    // A reader is held back behind a writer that waits for a guard of its own, which shows when the execution ends.
+    assert!(compare(SHARING, 1, 0), "it is small enough");
 }
 
 #[test]
@@ -137,5 +140,11 @@ fn every_end_of_programs_that_end_badly_is_found() {
 #[test]
 fn every_end_of_programs_that_end_badly_is_found_with_one_of_each_costly_alternative() {
     let compared = seeds().filter(|&seed| compare(ENDING, seed, 1)).count();
+    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+}
+
+#[test]
+fn every_end_of_programs_that_share_a_lock_is_found() {
+    let compared = seeds().filter(|&seed| compare(SHARING, seed, 0)).count();
     assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
 }
