@@ -5,8 +5,9 @@ use super::symbols::{Ranges, load_address};
 use std::ffi::{c_int, c_void};
 
 /// What is in the names of functions that have that lock, in either way of writing names: all of the module of std, and the
-/// hook that shows panics.
-const NAMES: [&str; 3] = ["std9backtrace", "std..backtrace..", "12default_hook"];
+/// hooks that show panics and that no memory is left.
+const NAMES: [&str; 4] =
+    ["std9backtrace", "std..backtrace..", "12default_hook", "24default_alloc_error_hook"];
 
 /// Functions of std that take, show or print backtraces.
 #[derive(Debug)]
