@@ -128,10 +128,10 @@ macro_rules! programs {
                 "mpsc_1x3" => || mpsc(1, 3),
                 "mpsc_2x8" => || mpsc(2, 8),
                 "lost_update" => lost_update,
-                "padded_0" => || padded(2, 8, 0),
-                "padded_8" => || padded(2, 8, 8),
-                "padded_16" => || padded(2, 8, 16),
-                "padded_32" => || padded(2, 8, 32),
+                "padded_0" => || padded(2, 9, 0),
+                "padded_8" => || padded(2, 9, 8),
+                "padded_16" => || padded(2, 9, 16),
+                "padded_32" => || padded(2, 9, 32),
                 _ => return None,
             })
         }

@@ -3,6 +3,9 @@
 use super::fixed_stack::{FixedStack, GUARD};
 use corosensei::stack::Stack;
 
+/// So many bytes below what is compared are cleaned, too.
+const BELOW: usize = 512;
+
 /// Stacks waiting for their thread, by the thread's number, so that a thread's addresses are the
 /// same in every execution.
 #[derive(Default)]
@@ -39,12 +42,18 @@ impl StackPool {
         self.stacks.iter().flatten().for_each(clean);
     }
 
-    /// The same of those stacks that executions have compared so far: also of what lies below the compared part, for a
-    /// function that returns no value in an enum copies what was there before into the frame of its caller.
+    /// The same of what executions have compared so far, and of what lies right below: a function that returns an enum
+    /// copies slots that it did not set into the frame of its caller.
     #[inline]
     pub(crate) fn clean_compared(&mut self) {
-        let compared = self.stacks.iter().zip(&self.compared).filter(|(_, bytes)| **bytes > 0);
-        compared.filter_map(|(stack, _)| stack.as_ref()).for_each(clean);
+        for (stack, &bytes) in self.stacks.iter().zip(&self.compared) {
+            if let Some(stack) = stack.as_ref().filter(|_| bytes > 0) {
+                let (base, limit) = (stack.base().get(), stack.limit().get() + GUARD);
+                let lowest = (base - bytes).saturating_sub(BELOW).max(limit);
+                // SAFETY: the upper end of a stack that nobody runs on, above its guard page.
+                unsafe { std::ptr::write_bytes(lowest as *mut u8, 0, base - lowest) };
+            }
+        }
     }
 
     /// The stack of thread number `thread` is compared from `from` to its base. Whether that is more
