@@ -78,6 +78,7 @@ impl World {
     pub(super) fn order_step(&mut self, moment: Moment, op: &Op, applied: &Applied) {
         if let Some(races) = &mut self.races {
             races.step(self.current, moment, op, applied);
+            self.watch_running();
         }
     }
 
@@ -86,22 +87,12 @@ impl World {
     pub(super) fn begin_racing_step(&mut self, step: StepIndex) {
         if let Some(races) = &mut self.races {
             races.begin_step(self.current, step);
+            self.watch_running();
         }
     }
 }
 
-/// Where the engine is to work to note an access of user code, called by [`super::own_stack::note_access`]; 0 if the access is
-/// not to be noted. Most of the time it is one to the thread's own stack.
-pub(super) extern "C" fn top_to_note_on(address: usize) -> usize {
-    let Some(active) = super::active() else { return 0 };
-    let world = active.world();
-    match &world.races {
-        Some(races) if !races.is_private(address) && world.in_user & !world.unwatched => world.engine_top,
-        _ => 0,
-    }
-}
-
-/// Notes it, there.
+/// Notes an access of user code that is not private. Called by [`super::watch::note_access`], on the engine's stack.
 pub(super) extern "C" fn note(address: usize, size: usize, touch: Touch, place: usize) {
     if let Some(active) = super::active() {
         active.world().in_user = false;

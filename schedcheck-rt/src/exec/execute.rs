@@ -2,7 +2,7 @@
 
 use super::controller::{StepNote, World};
 use super::script::without_waking;
-use super::spin;
+use super::spin::{self, Place};
 use super::switch::Backend;
 use crate::model::{Kind, Moment, Op};
 use crate::search::step::{Alt, BudgetKinds, Event, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex};
@@ -74,7 +74,7 @@ impl World {
             thread.time = self.times.of_step(&applied.accesses, thread.time);
         }
         let time = thread.time;
-        let comes_round = self.spins[me].remember(op.kind, op.site, step, known);
+        let comes_round = self.spins[me].remember(Place::of(op), step, known);
         self.trace.events.push(Event {
             thread: id,
             alt: chosen.alt,

@@ -13,7 +13,7 @@
 //! ([`super::written`]) must not depend on what was there before the program wrote to it for the first time.
 
 use super::active;
-use super::own_stack::note_access;
+use super::watch::note_access;
 use crate::races::{HeapLayout, Touch};
 
 /// A return address that counts as inside the test binary.

@@ -33,6 +33,7 @@ mod panics;
 mod passing;
 mod patience;
 pub mod places;
+mod recent;
 mod remedy;
 mod run;
 pub(crate) mod script;
@@ -48,15 +49,16 @@ mod twins;
 pub(crate) mod view;
 mod waited;
 mod wakeups;
+mod watch;
 mod written;
 
 pub use debug::schedcheck_step;
 pub(crate) use futex::EPOCH_NANOSECONDS;
-pub(crate) use own_stack::note_access;
 pub(crate) use panics::IN_SCOPE;
 pub use run::{Execution, Test, TestResult};
 pub use script::{Fate, Unmet};
 pub(crate) use threads::ScopeId;
+pub(crate) use watch::note_access;
 
 use crate::model::{Kind, ObjectKind, Op, Site};
 use crate::races::{Atomic, Order};

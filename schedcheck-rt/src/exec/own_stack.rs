@@ -8,9 +8,7 @@
 //! page between the two. A thread gives up its turn there.
 
 use super::controller::World;
-use super::data_race;
 use super::spin::Frame;
-use crate::races::Touch;
 use std::mem::{ManuallyDrop, MaybeUninit};
 
 /// Work to be done there, and what comes of it: nothing at first, since it lies on the thread's stack, and what was left there
@@ -66,144 +64,72 @@ impl World {
     }
 }
 
-/// Calls `work` with the stack pointer at `top`, below the registers of the caller. Debuggers and panics find their way
-/// back by the frame pointer.
+/// The instructions that work on the stack which ends at the address in a register, below the registers of the caller, and
+/// come back. Debuggers and panics find their way back by the frame pointer.
+#[cfg(target_arch = "x86_64")]
+macro_rules! on_stack {
+    ($top:literal, $work:literal) => {
+        concat!(
+            "push rbp\n",
+            ".cfi_def_cfa_offset 16\n",
+            ".cfi_offset rbp, -16\n",
+            "mov rbp, rsp\n",
+            ".cfi_def_cfa_register rbp\n",
+            concat!("mov [", $top, " - 8], rbp\n"),
+            concat!("mov [", $top, " - 16], rbx\n"),
+            concat!("mov [", $top, " - 24], r12\n"),
+            concat!("mov [", $top, " - 32], r13\n"),
+            concat!("mov [", $top, " - 40], r14\n"),
+            concat!("mov [", $top, " - 48], r15\n"),
+            concat!("lea rsp, [", $top, " - 48]\n"),
+            concat!("call ", $work, "\n"),
+            "mov rsp, rbp\n",
+            "pop rbp\n",
+            ".cfi_def_cfa rsp, 8\n",
+        )
+    };
+}
+
+/// As above.
+#[cfg(target_arch = "aarch64")]
+macro_rules! on_stack {
+    ($top:literal, $work:literal) => {
+        concat!(
+            "stp x29, x30, [sp, -16]!\n",
+            ".cfi_def_cfa_offset 16\n",
+            ".cfi_offset x29, -16\n",
+            ".cfi_offset x30, -8\n",
+            "mov x29, sp\n",
+            ".cfi_def_cfa_register x29\n",
+            concat!("stp x28, x29, [", $top, ", -16]\n"),
+            concat!("stp x26, x27, [", $top, ", -32]\n"),
+            concat!("stp x24, x25, [", $top, ", -48]\n"),
+            concat!("stp x22, x23, [", $top, ", -64]\n"),
+            concat!("stp x20, x21, [", $top, ", -80]\n"),
+            concat!("stp xzr, x19, [", $top, ", -96]\n"),
+            concat!("sub sp, ", $top, ", 96\n"),
+            concat!($work, "\n"),
+            "mov sp, x29\n",
+            "ldp x29, x30, [sp], 16\n",
+            ".cfi_def_cfa sp, 0\n",
+        )
+    };
+}
+
+pub(super) use on_stack;
+
+/// Calls `work` with the stack pointer at `top`.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn call_on(errand: *mut (), work: unsafe extern "C-unwind" fn(*mut ()), top: usize) {
-    std::arch::naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "mov [rdx - 8], rbp",
-        "mov [rdx - 16], rbx",
-        "mov [rdx - 24], r12",
-        "mov [rdx - 32], r13",
-        "mov [rdx - 40], r14",
-        "mov [rdx - 48], r15",
-        "lea rsp, [rdx - 48]",
-        "call rsi",
-        "mov rsp, rbp",
-        "pop rbp",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        ".cfi_endproc",
-    );
+    std::arch::naked_asm!(".cfi_startproc", on_stack!("rdx", "rsi"), "ret", ".cfi_endproc");
 }
 
 /// As above.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn call_on(errand: *mut (), work: unsafe extern "C-unwind" fn(*mut ()), top: usize) {
-    std::arch::naked_asm!(
-        ".cfi_startproc",
-        "stp x29, x30, [sp, -16]!",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset x29, -16",
-        ".cfi_offset x30, -8",
-        "mov x29, sp",
-        ".cfi_def_cfa_register x29",
-        "stp x28, x29, [x2, -16]",
-        "stp x26, x27, [x2, -32]",
-        "stp x24, x25, [x2, -48]",
-        "stp x22, x23, [x2, -64]",
-        "stp x20, x21, [x2, -80]",
-        "stp xzr, x19, [x2, -96]",
-        "sub sp, x2, 96",
-        "blr x1",
-        "mov sp, x29",
-        "ldp x29, x30, [sp], 16",
-        ".cfi_def_cfa sp, 0",
-        "ret",
-        ".cfi_endproc",
-    );
-}
-
-/// Notes an access of user code, if [`data_race::top_to_note_on`] wants it noted, on the stack that it names.
-///
-/// What this leaves on the stack of user code is the same whether the access is noted or not: that depends on what other
-/// executions did, and on who decides in this one.
-///
-/// [`data_race::top_to_note_on`]: super::data_race::top_to_note_on
-#[cfg(target_arch = "x86_64")]
-#[unsafe(naked)]
-pub(crate) extern "C" fn note_access(address: usize, size: usize, touch: Touch, place: usize) {
-    std::arch::naked_asm!(
-        ".cfi_startproc",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "push rdi",
-        "push rsi",
-        "push rdx",
-        "push rcx",
-        "call {top}",
-        "pop rcx",
-        "pop rdx",
-        "pop rsi",
-        "pop rdi",
-        "test rax, rax",
-        "jz 2f",
-        "mov [rax - 8], rbp",
-        "mov [rax - 16], rbx",
-        "mov [rax - 24], r12",
-        "mov [rax - 32], r13",
-        "mov [rax - 40], r14",
-        "mov [rax - 48], r15",
-        "lea rsp, [rax - 48]",
-        "call {note}",
-        "mov rsp, rbp",
-        "2:",
-        "pop rbp",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        ".cfi_endproc",
-        top = sym data_race::top_to_note_on,
-        note = sym data_race::note,
-    );
-}
-
-/// As above.
-#[cfg(target_arch = "aarch64")]
-#[unsafe(naked)]
-pub(crate) extern "C" fn note_access(address: usize, size: usize, touch: Touch, place: usize) {
-    std::arch::naked_asm!(
-        ".cfi_startproc",
-        "stp x29, x30, [sp, -16]!",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset x29, -16",
-        ".cfi_offset x30, -8",
-        "mov x29, sp",
-        ".cfi_def_cfa_register x29",
-        "stp x0, x1, [sp, -16]!",
-        "stp x2, x3, [sp, -16]!",
-        "bl {top}",
-        "mov x9, x0",
-        "ldp x2, x3, [sp], 16",
-        "ldp x0, x1, [sp], 16",
-        "cbz x9, 2f",
-        "stp x28, x29, [x9, -16]",
-        "stp x26, x27, [x9, -32]",
-        "stp x24, x25, [x9, -48]",
-        "stp x22, x23, [x9, -64]",
-        "stp x20, x21, [x9, -80]",
-        "stp xzr, x19, [x9, -96]",
-        "sub sp, x9, 96",
-        "bl {note}",
-        "mov sp, x29",
-        "2:",
-        "ldp x29, x30, [sp], 16",
-        ".cfi_def_cfa sp, 0",
-        "ret",
-        ".cfi_endproc",
-        top = sym data_race::top_to_note_on,
-        note = sym data_race::note,
-    );
+    std::arch::naked_asm!(".cfi_startproc", on_stack!("x2", "blr x1"), "ret", ".cfi_endproc");
 }
 
 #[cfg(test)]

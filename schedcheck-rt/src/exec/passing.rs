@@ -141,7 +141,8 @@ impl World {
 
     /// What [`World::execute_as`] does, as far as it matters to an operation on memory: it is known what the model would say.
     #[inline(always)]
-    fn execute_memory(&mut self, Place { kind, object, site }: Place, chosen: Chosen, before: u64) {
+    fn execute_memory(&mut self, place: Place, chosen: Chosen, before: u64) {
+        let Place { kind, object, site } = place;
         let step = self.trace.events.len() as StepIndex;
         let Thread { id, time, .. } = self.threads[self.current];
         let (mode, costly_alts) = match kind {
@@ -151,7 +152,7 @@ impl World {
             _ => (Mode::Write, BudgetKinds::NONE),
         };
         // What counts do to their object does not show in its state.
-        let comes_round = self.spins[self.current].remember(kind, site, step, mode != Mode::Mark);
+        let comes_round = self.spins[self.current].remember(place, step, mode != Mode::Mark);
         self.trace.events.push(Event {
             costly_alts,
             previous_enabled: chosen.previous_enabled,

@@ -9,6 +9,7 @@ use super::switch::{Backend, Birth, Carried, Resumed};
 use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread};
 use super::view::{self, View};
+use super::watch::watch_nobody;
 use super::{Active, EXPLORING, WORLD, data_race, own_stack, panics};
 use crate::model::{Kind, Op};
 use crate::races::Detector;
@@ -229,6 +230,7 @@ impl Execution {
         WORLD.set(world);
         hand_turns_on(Active(world));
         WORLD.set(std::ptr::null_mut());
+        watch_nobody();
         if let Some(race) = self.world.race.take() {
             let race = data_race::describe(&self.world, race, self.keep_views);
             self.world.outcome = Some(Outcome::DataRace(race));

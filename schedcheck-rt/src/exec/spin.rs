@@ -40,6 +40,7 @@ use super::controller::{StepNote, World};
 use super::foreign::ForeignWrites;
 use super::gate::{Gate, changes};
 use super::patience;
+use super::recent::Recent;
 use super::written::Written;
 use crate::model::{Kind, Op, Site};
 use crate::races::VectorClock;
@@ -52,8 +53,6 @@ const ROUNDS_WITHOUT_HINT: u32 = 200;
 /// Comparisons of a round with the one before it that a loop gets at least. The first is with nothing, the second with a round
 /// that came from elsewhere.
 const COMPARISONS: u32 = 3;
-/// Steps of its own that a thread remembers.
-const MEMORY: usize = 64;
 
 /// Registers that a function keeps for its caller, but for the frame pointer, which lies on the stack.
 const KEPT: usize = if cfg!(target_arch = "x86_64") { 5 } else { 11 };
@@ -89,7 +88,7 @@ impl Place {
 
     /// Whether `note` is of a step that did just this.
     #[inline]
-    fn is(&self, note: &StepNote) -> bool {
+    pub(super) fn is(&self, note: &StepNote) -> bool {
         note.kind == self.kind && note.object == self.object && std::ptr::eq(note.site, self.site)
     }
 
@@ -129,11 +128,7 @@ pub(crate) enum Round {
 
 /// What a thread remembers of its own steps.
 pub(crate) struct Spin {
-    /// Numbers of the last ones, in a ring.
-    steps: [StepIndex; MEMORY],
-    count: usize,
-    /// Sites among them, as a set of hashes: most steps are at a new one.
-    sites: u64,
+    recent: Recent,
     rounds: u32,
     /// How often its state was compared since something changed.
     comparisons: u32,
@@ -159,9 +154,7 @@ pub(crate) struct Spin {
 impl Spin {
     pub(crate) fn new() -> Spin {
         Spin {
-            steps: [NO_STEP; MEMORY],
-            count: 0,
-            sites: 0,
+            recent: Recent::new(),
             rounds: 0,
             comparisons: 0,
             compared_at: None,
@@ -177,32 +170,26 @@ impl Spin {
         }
     }
 
-    /// One of 64, by what is done where.
-    #[inline]
-    fn bit(kind: Kind, site: Site) -> u64 {
-        let place = (std::ptr::from_ref(site).addr() >> 3) ^ (kind as usize) << 40;
-        1 << (place.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
-    }
-
     /// Remembers a step that was executed; `known`: what it did to its object shows in the state. Whether it was a further
     /// round of a loop.
     #[inline]
-    pub(crate) fn remember(&mut self, kind: Kind, site: Site, step: StepIndex, known: bool) -> bool {
+    pub(crate) fn remember(
+        &mut self,
+        Place { kind, object, site }: Place,
+        step: StepIndex,
+        known: bool,
+    ) -> bool {
         if known {
-            self.sites |= Self::bit(kind, site);
-            self.steps[self.count % MEMORY] = step;
-            self.count += 1;
+            self.recent.push(kind, object, site, step);
         } else {
-            self.count = 0;
-            self.sites = 0;
+            self.recent.clear();
         }
         std::mem::take(&mut self.comes_round)
     }
 
     /// Makes it as new, for another thread.
     pub(crate) fn renew(&mut self) {
-        self.count = 0;
-        self.sites = 0;
+        self.recent.clear();
         self.forget_state();
         self.comes_round = false;
         self.gate.closed = false;
@@ -222,23 +209,14 @@ impl Spin {
     /// and not just now with an effect.
     #[inline]
     pub(crate) fn may_repeat(&self, place: Place, trail: Trail<'_>) -> bool {
-        self.sites & Self::bit(place.kind, place.site) != 0 && !self.goes_round_with_effect(place, trail)
+        self.recent.may_have(place) && !self.goes_round_with_effect(place, trail)
     }
 
-    /// Whether that is all that the thread's loop does, and changes its object every time. It remembers a step.
+    /// Whether that is all that the thread's loop does, and changes its object every time.
     #[inline]
     fn goes_round_with_effect(&self, place: Place, trail: Trail<'_>) -> bool {
-        let last = self.steps[self.count.wrapping_sub(1) % MEMORY];
-        self.compared_at.is_none() && place.is(&trail.notes[last as usize]) && trail.has_effect(last)
-    }
-
-    /// The steps since the thread last did that, that one first; `None` if it did not.
-    #[inline]
-    fn round(&self, place: Place, trail: Trail<'_>) -> Option<impl Iterator<Item = StepIndex>> {
-        let oldest = self.count.saturating_sub(MEMORY);
-        let does = |at: &usize| place.is(&trail.notes[self.steps[at % MEMORY] as usize]);
-        let start = (oldest..self.count).rev().find(does)?;
-        Some((start..self.count).map(|at| self.steps[at % MEMORY]))
+        let does = |last: StepIndex| place.is(&trail.notes[last as usize]) && trail.has_effect(last);
+        self.compared_at.is_none() && self.recent.last().is_some_and(does)
     }
 
     /// Compares the thread with what it was a round ago, and keeps what it is now.
@@ -445,7 +423,7 @@ impl World {
     fn consider_round(&mut self, place: Place, frame: &Frame, used: &mut Vec<Used>) -> Round {
         let spin = &self.spins[self.running];
         let trail = self.trail();
-        let Some(round) = spin.round(place, trail) else { return Round::Useful };
+        let Some(round) = spin.recent.since(place, trail.notes) else { return Round::Useful };
         let (mut hints, mut only_looks, mut has_effects) = (false, true, false);
         let mut first = NO_STEP;
         let mut same_loop = false;

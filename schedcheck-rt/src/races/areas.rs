@@ -156,11 +156,11 @@ impl Areas {
         self.private = if users == Users::Owner && !self.notes_all { area.length } else { 0 };
     }
 
-    /// Whether nothing is noted of `address`, because only the running thread uses it. What lies behind a stack cannot be
-    /// accessed, so this holds for all of an access if it holds for its beginning.
+    /// The start and the length of what nothing is noted of, because only the running thread uses it. What lies behind a stack
+    /// cannot be accessed, so all of an access lies there if its beginning does.
     #[inline]
-    pub(crate) fn is_private(&self, address: usize) -> bool {
-        address.wrapping_sub(self.stack.start) < self.private
+    pub(crate) fn private(&self) -> (usize, usize) {
+        (self.stack.start, self.private)
     }
 
     /// Whether `address` lies on the running thread's stack.
@@ -277,6 +277,11 @@ mod tests {
         assert_eq!(areas.cells((2 << 20) + (1 << 44)).map(|(_, count)| count), Some((1 << 20) / 8));
     }
 
+    fn is_private(areas: &Areas, address: usize) -> bool {
+        let (start, length) = areas.private();
+        (start..start + length).contains(&address)
+    }
+
     #[test]
     fn a_stack_is_private_until_another_thread_accesses_it() {
         let mut areas = Areas::new(HeapLayout { start: 1 << 44, region: 1 << 20, regions: 1 });
@@ -284,11 +289,11 @@ mod tests {
         let own = |areas: &mut Areas, thread: usize| {
             areas.enter_stack(Some(stacks[thread]));
             let address = 0x10_0ff8 + thread * 0x10_0000;
-            (areas.is_private(address), areas.cell(address).is_some())
+            (is_private(areas, address), areas.cell(address).is_some())
         };
         areas.begin(false);
         assert_eq!([own(&mut areas, 0), own(&mut areas, 1)], [(true, false); 2]);
-        assert!(!areas.is_private(0x10_0ff8) && !areas.is_blind());
+        assert!(!is_private(&areas, 0x10_0ff8) && !areas.is_blind());
         assert_eq!(areas.cell(0x10_0ff8), None, "nothing was noted of it before");
         assert!(areas.is_blind());
         areas.begin(false);

@@ -120,10 +120,10 @@ impl Detector {
         self.areas.is_blind()
     }
 
-    /// Whether nobody needs to be told of an access of the running thread to `address`.
+    /// Where nobody needs to be told of accesses of the running thread, and how far that goes.
     #[inline]
-    pub(crate) fn is_private(&self, address: usize) -> bool {
-        self.areas.is_private(address)
+    pub(crate) fn private(&self) -> (usize, usize) {
+        self.areas.private()
     }
 
     /// Whether `address` lies on the stack of the running thread.
@@ -267,7 +267,7 @@ impl Detector {
         unsafe { (*cell).is_new_atomic(self.generation, bytes, &self.overflow) }
     }
 
-    /// The running thread accesses memory that is not [private](Detector::is_private).
+    /// The running thread accesses memory that is not [private](Detector::private).
     #[inline]
     pub(crate) fn touch(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         if address % GRAIN + size > GRAIN {

@@ -143,7 +143,8 @@ impl Bench {
             Action::Plain { touch, at, size } => {
                 // A thread accesses memory only when it has its turn.
                 self.step(thread, Kind::Yield, ObjectId::NONE);
-                let (private, at) = (self.detector.is_private(BASE + at), BASE + at);
+                let (private, length) = self.detector.private();
+                let (private, at) = ((private..private + length).contains(&(BASE + at)), BASE + at);
                 return !private && self.detector.touch(at, size, touch, 0).is_some();
             }
             Action::Load { atomic: number, order } => {
