@@ -19,6 +19,8 @@ pub(super) struct Recent {
     steps: [StepIndex; MEMORY],
     /// A hash of what each of them did.
     hashes: [u32; MEMORY],
+    /// The object whose state each of them used, if there is one.
+    objects: [ObjectId; MEMORY],
     count: usize,
     /// Those since the ring was last full, and those of the ring before that.
     filters: [Filter; 2],
@@ -26,7 +28,13 @@ pub(super) struct Recent {
 
 impl Recent {
     pub(super) const fn new() -> Recent {
-        Recent { steps: [NO_STEP; MEMORY], hashes: [0; MEMORY], count: 0, filters: [[0; WORDS]; 2] }
+        Recent {
+            steps: [NO_STEP; MEMORY],
+            hashes: [0; MEMORY],
+            objects: [ObjectId::NONE; MEMORY],
+            count: 0,
+            filters: [[0; WORDS]; 2],
+        }
     }
 
     /// By what is done with what, where.
@@ -50,7 +58,8 @@ impl Recent {
         if at == 0 {
             self.filters = [[0; WORDS], self.filters[0]];
         }
-        (self.steps[at], self.hashes[at]) = (step, hash);
+        let used = if kind == Kind::Spin { ObjectId::NONE } else { object };
+        (self.steps[at], self.hashes[at], self.objects[at]) = (step, hash, used);
         self.count += 1;
         let (word, bit) = Self::bit(hash);
         self.filters[0][word] |= bit;
@@ -80,7 +89,7 @@ impl Recent {
 
     /// The steps since the thread last did that, that one first; `None` if it did not.
     #[inline]
-    pub(super) fn since(&self, place: Place, notes: &[StepNote]) -> Option<impl Iterator<Item = StepIndex>> {
+    pub(super) fn since(&self, place: Place, notes: &[StepNote]) -> Option<Since<'_>> {
         let hash = Self::hash(place.kind, place.object, place.site);
         if !self.hashes.contains(&hash) {
             return None;
@@ -91,7 +100,32 @@ impl Recent {
             self.hashes[at] == hash && place.is(&notes[self.steps[at] as usize])
         };
         let start = (oldest..self.count).rev().find(does)?;
-        Some((start..self.count).map(|at| self.steps[at % MEMORY]))
+        Some(Since { recent: self, start })
+    }
+}
+
+/// Some of a thread's last steps, up to the very last one.
+#[derive(Clone, Copy)]
+pub(super) struct Since<'a> {
+    recent: &'a Recent,
+    start: usize,
+}
+
+impl<'a> Since<'a> {
+    /// All of them, in order.
+    #[inline]
+    pub(super) fn steps(self) -> impl Iterator<Item = StepIndex> + use<'a> {
+        (self.start..self.recent.count).map(move |at| self.recent.steps[at % MEMORY])
+    }
+
+    /// The first and the last of them that used `object`.
+    #[inline]
+    pub(super) fn uses(self, object: ObjectId) -> Option<(StepIndex, StepIndex)> {
+        let Recent { steps, objects, count, .. } = self.recent;
+        let uses = |at: &usize| objects[at % MEMORY] == object && object != ObjectId::NONE;
+        let first = (self.start..*count).find(uses)?;
+        let last = (first..*count).rev().find(uses)?;
+        Some((steps[first % MEMORY], steps[last % MEMORY]))
     }
 }
 
@@ -106,7 +140,7 @@ mod tests {
         let (mut recent, mut notes) = (Recent::new(), Vec::new());
         let place = |number: u32| Place { kind: Kind::Load, object: ObjectId(number), site };
         let since = |recent: &Recent, notes: &[StepNote], number| -> Option<Vec<StepIndex>> {
-            recent.since(place(number), notes).map(Iterator::collect)
+            recent.since(place(number), notes).map(|since| since.steps().collect())
         };
         for step in 0..1000 {
             let (kind, object) = (Kind::Load, ObjectId(step % 150));
@@ -118,6 +152,8 @@ mod tests {
                 let expected = (back < MEMORY as u32).then(|| (step - back..=step).collect());
                 assert_eq!(since(&recent, &notes, number), expected, "{back} before {step}");
                 assert!(expected.is_none() || recent.may_have(place(number)));
+                let uses = recent.since(place(number), &notes).and_then(|since| since.uses(ObjectId(number)));
+                assert_eq!(uses, expected.map(|steps| (steps[0], steps[0])), "{back} before {step}");
             }
             let elsewhere = Place { site: other_site, ..place(step % 150) };
             assert!(recent.since(elsewhere, &notes).is_none());

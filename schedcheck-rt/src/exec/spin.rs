@@ -111,7 +111,13 @@ impl Trail<'_> {
     /// Whether the step left its object in another state than it found it in.
     #[inline]
     fn has_effect(&self, step: StepIndex) -> bool {
-        self.events[step as usize].before != self.notes[step as usize].after
+        self.changes_between(step, step)
+    }
+
+    /// Whether the last of two steps left their object in another state than the first one found it in.
+    #[inline]
+    fn changes_between(&self, first: StepIndex, last: StepIndex) -> bool {
+        self.events[first as usize].before != self.notes[last as usize].after
     }
 }
 
@@ -129,6 +135,8 @@ pub(crate) enum Round {
 /// What a thread remembers of its own steps.
 pub(crate) struct Spin {
     recent: Recent,
+    /// What the last round that changed something changed.
+    changing: ObjectId,
     rounds: u32,
     /// How often its state was compared since something changed.
     comparisons: u32,
@@ -155,6 +163,7 @@ impl Spin {
     pub(crate) fn new() -> Spin {
         Spin {
             recent: Recent::new(),
+            changing: ObjectId::NONE,
             rounds: 0,
             comparisons: 0,
             compared_at: None,
@@ -424,10 +433,15 @@ impl World {
         let spin = &self.spins[self.running];
         let trail = self.trail();
         let Some(round) = spin.recent.since(place, trail.notes) else { return Round::Useful };
+        // Most rounds that change something change the same as the one before.
+        if round.uses(spin.changing).is_some_and(|(first, last)| trail.changes_between(first, last)) {
+            self.spins[self.running].forget_state();
+            return Round::Useful;
+        }
         let (mut hints, mut only_looks, mut has_effects) = (false, true, false);
         let mut first = NO_STEP;
         let mut same_loop = false;
-        for step in round {
+        for step in round.steps() {
             let StepNote { kind, object, site, after: left, .. } = trail.notes[step as usize];
             same_loop |= spin.compared_at.is_some_and(|at| at.is_alike(&Place { kind, object, site }));
             first = first.min(step);
@@ -449,8 +463,10 @@ impl World {
             // It waits for nobody: spin hints in a counting loop, or a loop that never ends.
             return Round::Useful;
         }
-        if used.iter().any(|used| used.left != used.found) {
-            self.spins[self.running].forget_state();
+        if let Some(changed) = used.iter().find(|used| used.left != used.found) {
+            let spin = &mut self.spins[self.running];
+            spin.changing = changed.object;
+            spin.forget_state();
             return Round::Useful;
         }
         let thread = &self.threads[self.running];

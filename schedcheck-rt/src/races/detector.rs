@@ -271,8 +271,15 @@ impl Detector {
     #[inline]
     pub(crate) fn touch(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         if address % GRAIN + size > GRAIN {
-            return self.touch_many(address, size, touch, place);
+            let race = self.touch_many(address, size, touch, place)?;
+            return Some(Race { later: Side { size, ..race.later }, ..race });
         }
+        self.touch_one(address, size, touch, place)
+    }
+
+    /// Notes an access in its only cell.
+    #[inline]
+    fn touch_one(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         let cell = self.areas.cell(address)?;
         let new = self.entry(bytes(address % GRAIN, size), touch, place);
         let clock = self.clocks.clock(self.thread);
@@ -281,31 +288,42 @@ impl Detector {
         Some(self.race(address, size, &earlier, &new))
     }
 
-    /// Notes an access in all of its cells.
+    /// Notes an access in all of its cells: parts of the first and the last, and all of those between.
     fn touch_many(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         let end = address.saturating_add(size);
-        // The first address of a cell, and which of its bytes are not before the access.
-        let (mut at, mut from) = (address & !(GRAIN - 1), 0xff_u8 << (address % GRAIN));
+        let (whole, whole_end) = (address.checked_next_multiple_of(GRAIN)?, end & !(GRAIN - 1));
+        if address < whole
+            && let Some(race) = self.touch_one(address, whole - address, touch, place)
+        {
+            return Some(race);
+        }
+        if let Some(race) = self.touch_whole(whole, whole_end, touch, place) {
+            return Some(race);
+        }
+        if whole_end < end { self.touch_one(whole_end, end - whole_end, touch, place) } else { None }
+    }
+
+    /// Notes an access to all bytes of the cells from `at` to `end`.
+    fn touch_whole(&mut self, mut at: usize, end: usize, touch: Touch, place: u32) -> Option<Race> {
+        // Never changed in the loop: what is put together of small stores is slow to read.
+        let new = self.entry(0xff, touch, place);
         while at < end {
-            let Some((mut cell, mut count)) = self.areas.cells(at) else {
+            let Some((mut cell, count)) = self.areas.cells(at) else {
                 // What is watched lies far apart: nothing begins or ends in the middle.
                 self.areas.cell(end - 1)?;
-                (at, from) = (at.saturating_add(GRAIN), 0xff);
+                at += GRAIN;
                 continue;
             };
             let clock = self.clocks.clock(self.thread);
-            let mut new = self.entry(from, touch, place);
-            while at < end && count > 0 {
-                new.bytes = if end - at < GRAIN { from & bytes(0, end - at) } else { from };
-                // SAFETY: as in `touch`; the area has `count` more cells from here on.
+            for _ in 0..count.min((end - at) / GRAIN) {
+                // SAFETY: as in `touch`; the area has `count` cells from the first one on.
                 let race = unsafe { (*cell).note(self.generation, &new, clock, &mut self.overflow) };
                 if let Some(earlier) = race {
-                    return Some(self.race(at, size, &earlier, &new));
+                    return Some(self.race(at, end - at, &earlier, &new));
                 }
                 // SAFETY: as above, or one behind the last.
                 cell = unsafe { cell.add(1) };
-                count -= 1;
-                (at, from) = (at.saturating_add(GRAIN), 0xff);
+                at += GRAIN;
             }
         }
         None
