@@ -70,6 +70,7 @@ impl Inserter {
                     return None;
                 }
             } else if pending {
+                self.drop_taken(source);
                 let rest = std::mem::take(&mut self.rest);
                 self.order.get_or_insert_default().extend(rest);
                 return Some(Adopted::First(place.line));

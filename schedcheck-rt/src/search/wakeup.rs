@@ -130,9 +130,15 @@ pub(super) enum Insertion {
 /// Scratch memory of insertions.
 #[derive(Debug, Default)]
 pub(super) struct Inserter {
+    /// The sequence w, in order. Steps that were taken out of it are the first of their threads: `taken` tells which.
     pub(super) rest: Vec<StepIndex>,
+    /// How many steps of each thread are ahead of w, were taken since, and are ahead of the last one in w, with it.
     pub(super) base: Vec<u32>,
     pub(super) taken: Vec<u32>,
+    last: Vec<u32>,
+    /// Whether the reversed operation is still in w, and how much is altogether.
+    has_reversed: bool,
+    left: usize,
     pub(super) stranger: Vec<bool>,
     pub(super) without: Vec<StepIndex>,
     pub(super) needed: Vec<u32>,
@@ -244,6 +250,7 @@ impl Inserter {
         self.prepare(source, 0);
         self.rest.clear();
         self.rest.extend(0..source.trace.events.len() as StepIndex);
+        self.count(source);
         order.clear();
         self.order = Some(std::mem::take(order));
         let nobody = Choice { thread: ThreadId(u16::MAX), alt: Alt::DEFAULT };
@@ -265,13 +272,13 @@ impl Inserter {
             return;
         }
         self.rest.retain(|&step| step == REVERSED || step < reversal.instead_of);
-        for at in 0..self.rest.len() {
-            let step = self.rest[at];
+        self.count(source);
+        for &step in &self.rest {
             let edge = match step {
                 REVERSED => reversal.edge(),
                 step => Edge::of(&source.trace.events[step as usize]),
             };
-            let first = self.first_of(source, reversal, edge.thread) == Some(at);
+            let first = self.first_of(source, reversal, edge.thread) == Some(step);
             if first && self.weak_initial(source, reversal, &edge) {
                 found.push(edge.choice());
             }
@@ -292,6 +299,7 @@ impl Inserter {
         reversal: &Reversal,
         mut place: Place,
     ) -> Option<Place> {
+        self.count(source);
         loop {
             if place.in_chain {
                 let mut sleepers = tree.sleepers_at(place.line, place.step);
@@ -341,9 +349,10 @@ impl Inserter {
         place.preemptions += u32::from(self.preempts(source, place, edge.thread));
         let thread = edge.thread.0 as usize;
         match self.first_of(source, reversal, edge.thread) {
-            Some(at) => {
-                self.stranger[thread] |= self.rest[at] == REVERSED;
-                let step = self.rest.remove(at);
+            Some(step) => {
+                self.stranger[thread] |= step == REVERSED;
+                self.has_reversed &= step != REVERSED;
+                self.left -= 1;
                 if let Some(order) = &mut self.order {
                     order.push(step);
                 }
@@ -354,26 +363,70 @@ impl Inserter {
         }
         self.taken[thread] += 1;
         place.step += 1;
-        let still = |&choice: &Choice| choice.thread != edge.thread && self.rest.contains(&REVERSED);
+        let still = |&choice: &Choice| choice.thread != edge.thread && self.has_reversed;
         place.reversed = place.reversed.filter(still);
         place.running = Some(edge.thread);
         place.goes_on = false;
-        !self.rest.is_empty() && place.step < free
+        self.left > 0 && place.step < free
     }
 
-    fn first_of(&self, source: Source<'_>, reversal: &Reversal, thread: ThreadId) -> Option<usize> {
-        self.rest.iter().position(|&step| thread_of(source, reversal, step) == thread)
+    /// Counts what is in w. Of each thread that is a run of steps, the first of them its first one behind the point: what is
+    /// left out is left out with all that follows it.
+    fn count(&mut self, source: Source<'_>) {
+        self.last.clear();
+        self.last.extend_from_slice(&self.base);
+        for &step in self.rest.iter().filter(|&&step| step != REVERSED) {
+            self.last[source.trace.events[step as usize].thread.0 as usize] += 1;
+        }
+        self.has_reversed = self.rest.last() == Some(&REVERSED);
+        self.left = self.rest.len();
+    }
+
+    /// The next step of a thread, if it is in w.
+    #[inline]
+    fn first_of(&self, source: Source<'_>, reversal: &Reversal, thread: ThreadId) -> Option<StepIndex> {
+        let at = thread.0 as usize;
+        if let (Some(&base), Some(&last)) = (self.base.get(at), self.last.get(at)) {
+            let gone = base + self.taken[at];
+            if gone < last {
+                return Some(source.history.of_thread(thread)[gone as usize]);
+            }
+        }
+        (self.has_reversed && reversal.choice.thread == thread).then_some(REVERSED)
+    }
+
+    /// What is still in w, in order, without the reversed operation.
+    #[inline]
+    fn others_left<'a>(&'a self, source: Source<'a>) -> impl Iterator<Item = StepIndex> + 'a {
+        self.rest.iter().copied().filter(move |&step| step != REVERSED && !self.is_taken(source, step))
+    }
+
+    fn is_taken(&self, source: Source<'_>, step: StepIndex) -> bool {
+        let thread = source.trace.events[step as usize].thread.0 as usize;
+        source.history.index(step) <= self.base[thread] + self.taken[thread]
+    }
+
+    /// Takes out of `rest` what is not in w any more.
+    pub(super) fn drop_taken(&mut self, source: Source<'_>) {
+        if self.left < self.rest.len() {
+            let mut rest = std::mem::take(&mut self.rest);
+            rest.retain(|&step| match step {
+                REVERSED => self.has_reversed,
+                step => !self.is_taken(source, step),
+            });
+            self.rest = rest;
+        }
+        debug_assert_eq!(self.rest.len(), self.left);
     }
 
     fn weak_initial(&self, source: Source<'_>, reversal: &Reversal, edge: &Edge) -> bool {
         let thread = edge.thread;
         match self.first_of(source, reversal, thread) {
-            Some(at) if self.rest[at] == REVERSED => {
+            Some(REVERSED) => {
                 reversal.choice.alt == edge.alt
-                    && !self.rest[..at].iter().any(|&step| precedes(source, step, reversal))
+                    && !self.others_left(source).any(|step| precedes(source, step, reversal))
             }
-            Some(at) => {
-                let step = self.rest[at];
+            Some(step) => {
                 source.trace.events[step as usize].alt == edge.alt
                     && source.history.clock(step).iter().enumerate().all(|(other, &count)| {
                         other == thread.0 as usize || count <= self.base[other] + self.taken[other]
@@ -386,10 +439,11 @@ impl Inserter {
                 let Some(accesses) = self.next_accesses(source, edge) else {
                     return false;
                 };
-                self.rest.iter().all(|&step| match step {
-                    REVERSED => !dependent(&accesses, &reversal.accesses),
-                    step => !dependent(&accesses, &source.trace.events[step as usize].accesses),
-                })
+                let commutes = |other: &[Access; 2]| !dependent(&accesses, other);
+                (!self.has_reversed || commutes(&reversal.accesses))
+                    && self
+                        .others_left(source)
+                        .all(|step| commutes(&source.trace.events[step as usize].accesses))
             }
         }
     }
@@ -445,6 +499,7 @@ impl Inserter {
     ) -> Branch {
         self.chain.clear();
         self.sleepers.clear();
+        self.drop_taken(source);
         let asleep = tree.sleepers_at(place.line, place.step).filter(|_| place.in_chain);
         let siblings = tree.alternatives(place.branch, place.step).map(|(_, edge)| edge);
         let covers = |edge: &Edge| !edge.optional() && !source.may_stop(edge);
@@ -532,13 +587,6 @@ impl Inserter {
         here.step += 1;
         here.running = Some(edge.thread);
         here.goes_on = false;
-    }
-}
-
-fn thread_of(source: Source<'_>, reversal: &Reversal, step: StepIndex) -> ThreadId {
-    match step {
-        REVERSED => reversal.choice.thread,
-        step => source.trace.events[step as usize].thread,
     }
 }
 
