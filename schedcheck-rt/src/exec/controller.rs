@@ -27,6 +27,7 @@ use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
 use super::time::Times;
 use super::view::Needed;
+use super::written::Watched;
 use crate::model::{Kind, ObjectKind, Objects, Op, Ready, Site};
 use crate::races::Detector;
 use crate::search::step::{
@@ -152,6 +153,8 @@ pub(crate) struct World {
     pub(crate) gated: usize,
     /// What threads have written on each other's stacks.
     pub(super) foreign: ForeignWrites,
+    /// Threads whose rounds are told apart by what they write.
+    pub(super) watched: Watched,
     /// Rounds of a loop that the running thread does in one go.
     pub(super) at_once: AtOnce,
     /// The thread that last got through its gate because nothing else could happen.
@@ -242,6 +245,7 @@ impl World {
             end_of_thread: None,
             gated: 0,
             foreign: ForeignWrites::default(),
+            watched: Watched::default(),
             at_once: AtOnce::default(),
             last_through_gate: None,
             once_more: false,
@@ -288,6 +292,7 @@ impl World {
         self.next_delta = 0;
         self.gated = 0;
         self.foreign.forget();
+        self.watched = Watched::default();
         self.at_once = AtOnce::default();
         self.last_through_gate = None;
         self.twins = false;

@@ -94,6 +94,7 @@ impl World {
         }
         spin.gate.closed = false;
         spin.forget_state();
+        self.watched.note(self.current, false);
         let opened = spin.gate.opened;
         self.gated -= 1;
         self.find_next_special();

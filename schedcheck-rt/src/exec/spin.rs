@@ -421,6 +421,7 @@ impl World {
         used.clear();
         let round = self.consider_round(place, frame, &mut used);
         self.used = used;
+        self.watched.note(self.running, self.spins[self.running].written.is_watching());
         if round == Round::InVain {
             self.close_gate();
         }

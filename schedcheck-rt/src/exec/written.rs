@@ -14,7 +14,7 @@
 
 use super::controller::World;
 
-/// Words that are kept. They are searched one after the other.
+/// Words that are kept.
 const WORDS: usize = 128;
 const WORD: usize = size_of::<u64>();
 
@@ -34,6 +34,8 @@ pub(crate) struct Written {
     /// Whether there is such a state.
     watching: bool,
     words: Vec<Word>,
+    /// For each of them a bit by its address: most that are asked for are not there.
+    known: [u64; 4],
     /// What it wrote is not as it was, whatever the words hold now.
     differs: bool,
     /// It asked for what is different each time.
@@ -51,6 +53,7 @@ impl Written {
     pub(super) fn end(&mut self) {
         self.watching = false;
         self.words.clear();
+        self.known = [0; 4];
         self.differs = false;
         self.moved_on = false;
     }
@@ -59,6 +62,11 @@ impl Written {
     #[inline]
     pub(super) fn moves_on(&mut self) {
         self.moved_on = true;
+    }
+
+    /// Whether there is a state of the thread that what it writes now is to be compared with.
+    pub(super) fn is_watching(&self) -> bool {
+        self.watching
     }
 
     #[inline]
@@ -86,7 +94,12 @@ impl Written {
     unsafe fn keep(&mut self, address: usize, mask: u64) {
         // SAFETY: the caller's promise.
         let now = unsafe { word(address) };
-        if let Some(word) = self.words.iter_mut().find(|word| word.address == address) {
+        let hash = address / WORD;
+        let (group, bit) = (hash / 64 % self.known.len(), 1_u64 << (hash % 64));
+        let may_be_kept = self.known[group] & bit != 0;
+        self.known[group] |= bit;
+        let is_it = |word: &&mut Word| word.address == address;
+        if let Some(word) = may_be_kept.then(|| self.words.iter_mut().rev().find(is_it)).flatten() {
             word.before |= now & mask & !word.mask;
             word.mask |= mask;
         } else if self.words.len() < WORDS {
@@ -134,6 +147,41 @@ impl Written {
     }
 }
 
+/// Threads that are watched, as bits by their slots: mostly none, and every write asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Watched(u64);
+
+impl Watched {
+    /// The bit of all slots that have none of their own. It stays for the rest of the execution.
+    const FURTHER: usize = 63;
+
+    const fn bit(slot: usize) -> u64 {
+        1 << if slot < Self::FURTHER { slot } else { Self::FURTHER }
+    }
+
+    /// The thread in `slot` is watched from now on, or not.
+    #[inline]
+    pub(super) fn note(&mut self, slot: usize, is_watched: bool) {
+        if is_watched {
+            self.0 |= Self::bit(slot);
+        } else if slot < Self::FURTHER {
+            self.0 &= !Self::bit(slot);
+        }
+    }
+
+    /// Whether any thread may be.
+    #[inline]
+    fn any(self) -> bool {
+        self.0 != 0
+    }
+
+    /// Whether any thread but that in `slot` may be.
+    #[inline]
+    fn any_beside(self, slot: usize) -> bool {
+        self.0 & !Self::bit(slot) != 0 || slot >= Self::FURTHER
+    }
+}
+
 /// Ones for those bytes of the word at `at` that lie between two addresses, of which the first lies before its end and the second
 /// behind its start.
 fn bytes_of_word(at: usize, start: usize, end: usize) -> u64 {
@@ -151,11 +199,22 @@ impl World {
     /// The running thread is about to write to memory.
     #[inline]
     pub(super) fn will_write(&mut self, address: usize, size: usize) {
-        for (slot, spin) in self.spins.iter_mut().enumerate() {
-            let written = &mut spin.written;
-            if slot != self.running && written.is_needed() {
-                // SAFETY: what is kept stays mapped for as long as the execution.
-                unsafe { written.will_be_overwritten(address, size) };
+        if self.watched.any() {
+            self.will_change(address, size);
+        } else {
+            debug_assert!(!self.spins.iter().any(|spin| spin.written.is_needed()), "it is noted who is");
+        }
+    }
+
+    #[inline(never)]
+    fn will_change(&mut self, address: usize, size: usize) {
+        if self.watched.any_beside(self.running) {
+            for (slot, spin) in self.spins.iter_mut().enumerate() {
+                let written = &mut spin.written;
+                if slot != self.running && written.is_needed() {
+                    // SAFETY: what is kept stays mapped for as long as the execution.
+                    unsafe { written.will_be_overwritten(address, size) };
+                }
             }
         }
         let written = &mut self.spins[self.running].written;
@@ -241,6 +300,22 @@ mod tests {
         unsafe { written.will_be_overwritten(memory.as_ptr().addr() + 8, 1) };
         memory[1] = 7;
         assert!(!is_undone(&written), "whatever another one has made of it");
+    }
+
+    #[test]
+    fn whoever_may_be_watched_is_told_of_writes() {
+        let mut watched = Watched::default();
+        assert!(!watched.any() && !watched.any_beside(2));
+        watched.note(2, true);
+        assert!(watched.any() && !watched.any_beside(2) && watched.any_beside(0) && watched.any_beside(70));
+        watched.note(80, true);
+        assert!(
+            watched.any_beside(2) && watched.any_beside(80),
+            "one of the others there may be watched, too"
+        );
+        watched.note(80, false);
+        watched.note(2, false);
+        assert!(watched.any(), "others have the same bit");
     }
 
     #[test]

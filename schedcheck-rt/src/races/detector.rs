@@ -278,7 +278,7 @@ impl Detector {
     }
 
     /// Notes an access in its only cell.
-    #[inline]
+    #[inline(always)]
     fn touch_one(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         let cell = self.areas.cell(address)?;
         let new = self.entry(bytes(address % GRAIN, size), touch, place);
@@ -289,6 +289,7 @@ impl Detector {
     }
 
     /// Notes an access in all of its cells: parts of the first and the last, and all of those between.
+    #[inline(never)]
     fn touch_many(&mut self, address: usize, size: usize, touch: Touch, place: u32) -> Option<Race> {
         let end = address.saturating_add(size);
         let (whole, whole_end) = (address.checked_next_multiple_of(GRAIN)?, end & !(GRAIN - 1));
