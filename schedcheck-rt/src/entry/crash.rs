@@ -5,7 +5,7 @@
 
 use super::report::{self, Figures};
 use super::stdio::Channel;
-use crate::exec::Execution;
+use crate::exec::{Execution, counter};
 use crate::exec::outcome::Outcome;
 use crate::exec::signal_stack::SignalStack;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -48,10 +48,11 @@ pub(super) fn watch(words: *mut LastWords<'static>) {
         for (signal, _) in SIGNALS {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handle as *const () as libc::sighandler_t;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESETHAND;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
             libc::sigaction(signal, &action, std::ptr::null_mut());
         }
     }
+    counter::take();
 }
 
 /// Makes a request to end wait for the end of the execution.
@@ -73,10 +74,15 @@ extern "C" fn note_stop(_signal: libc::c_int) {
     }
 }
 
-extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: what this handler was called with.
+    if signal == libc::SIGSEGV && unsafe { counter::answers_fault(info, context) } {
+        return;
+    }
     // A second fault, or a hang because the crash left a lock held, must still end the process.
     // SAFETY: async-signal-safe calls.
     unsafe {
+        libc::signal(signal, libc::SIG_DFL);
         libc::signal(libc::SIGALRM, libc::SIG_DFL);
         libc::alarm(5);
     }

@@ -52,6 +52,7 @@ mod wakeups;
 mod watch;
 mod written;
 
+pub(crate) use crate::intercept::counter;
 pub use debug::schedcheck_step;
 pub(crate) use futex::EPOCH_NANOSECONDS;
 pub(crate) use panics::IN_SCOPE;

@@ -6,7 +6,8 @@
 //! | symbols | why |
 //! |---|---|
 //! | `malloc` and its family | a heap that starts afresh in every execution, at the same addresses |
-//! | `clock_gettime` | `Instant` and `SystemTime` read virtual time |
+//! | `clock_gettime` and older ones | `Instant` and `SystemTime` read virtual time |
+//! | no symbol: the instruction `rdtsc` (`counter`) | so do clocks that count ticks of the processor |
 //! | `getrandom` | hash maps iterate in the same order in every process, and whatever else is random is the same |
 //! | `syscall` | threads that block in a futex block in the model; `getrandom` again |
 //! | `__tsan_atomic*` | atomic operations inside generic std code (`Arc`) that is compiled into user crates |
@@ -15,6 +16,7 @@
 
 mod alloc;
 mod clock;
+pub(crate) mod counter;
 mod events;
 mod futex;
 mod memory;
@@ -31,11 +33,12 @@ pub(crate) use random::mixed;
 /// Makes sure the linker keeps every symbol of this folder, and resolves the real ones before
 /// the first execution.
 pub(crate) fn prepare() {
-    clock::resolve();
     outside::resolve();
     std::hint::black_box([
         alloc::malloc as *const (),
         clock::clock_gettime as *const (),
+        clock::gettimeofday as *const (),
+        clock::time as *const (),
         random::getrandom as *const (),
         futex::syscall as *const (),
         refcount::__tsan_init as *const (),

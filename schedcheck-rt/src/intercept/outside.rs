@@ -2,10 +2,10 @@
 //! noted, so that a verdict can say what it rests on.
 //!
 //! What does not pass through a function of the C library stays unseen: system calls by assembly, instructions that read
-//! a clock or random numbers. `mmap` is not among them: memory is no outside, and where it maps a file, the file was
+//! random numbers. `mmap` is not among them: memory is no outside, and where it maps a file, the file was
 //! opened before.
 
-use super::{events, set_error_number};
+use super::{counter, events, set_error_number};
 use crate::exec::outside::Kind;
 use crate::exec::{Active, active};
 use std::ffi::{CStr, c_int, c_long};
@@ -44,8 +44,11 @@ impl Real {
                 set_error_number(libc::ENOSYS);
                 usize::MAX
             }
-            // SAFETY: a function that takes at most these arguments; the caller vouches for them.
-            real => unsafe { std::mem::transmute::<usize, Function>(real)(a, b, c, d, e, f) },
+            real => {
+                // SAFETY: a function that takes at most these arguments; the caller vouches for them.
+                let call = || unsafe { std::mem::transmute::<usize, Function>(real)(a, b, c, d, e, f) };
+                if self.kind == Kind::Processes { counter::released(call) } else { call() }
+            }
         };
         let Some(active) = active().filter(Active::in_user) else { return real(arguments) };
         if !self.is_harmless(arguments[0]) && !events::is_controlled(self.name, arguments) {
@@ -166,11 +169,11 @@ outside! {
     Sockets: socket socketpair bind listen accept accept4 connect send sendto sendmsg recv recvfrom recvmsg getaddrinfo;
     Waiting: pipe pipe2 eventfd timerfd_create timerfd_settime timerfd_gettime inotify_init1 poll ppoll select pselect epoll_create1 epoll_ctl epoll_wait
         epoll_pwait eventfd_read eventfd_write close dup dup2 dup3 fcntl fcntl64;
-    Processes: fork posix_spawn posix_spawnp execve execvp system popen waitpid waitid;
+    Processes: fork posix_spawn posix_spawnp execv execve execvp execvpe system popen waitpid waitid;
     Threads: pthread_create;
     Locks: pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock pthread_rwlock_rdlock pthread_rwlock_wrlock
         pthread_spin_lock pthread_barrier_wait pthread_setspecific sem_wait sem_trywait sem_timedwait sem_post;
-    Time: nanosleep clock_nanosleep sleep usleep time gettimeofday;
+    Time: nanosleep clock_nanosleep sleep usleep;
     Random: rand random getentropy;
     Environment: getenv secure_getenv setenv unsetenv;
     Signals: sigaction signal raise kill pthread_kill sigwait sigwaitinfo pause;

@@ -69,6 +69,19 @@ fn what_a_test_does_to_its_process_ends_with_an_execution() {
 }
 
 #[test]
+fn every_clock_is_in_virtual_time() {
+    let counter = ["the_counter_goes_as_fast_as_the_clock", "stamps_of_the_counter_are_in_order"];
+    let counter = counter.iter().filter(|_| cfg!(target_arch = "x86_64"));
+    for test in counter.chain(&["old_clocks_of_the_system_go_on_in_a_sleep"]) {
+        for more in [&[][..], &["--os-threads"], &["-r", "--races", "off"]] {
+            let verdict = verdict(test, more, 0);
+            assert_eq!(verdict["complete"], true, "{verdict}");
+            met(&verdict, ALL, &[]);
+        }
+    }
+}
+
+#[test]
 fn locks_of_streams_exclude() {
     for more in [&[][..], &["--os-threads"], &["--races", "off"]] {
         for test in ["holds_the_lock_of_stdout", "holds_the_lock_of_stdin", "prints"] {
