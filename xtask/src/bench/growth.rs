@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use schedcheck_tests::project::Project;
 use serde_json::Value;
 
+use super::arguments::Arguments;
 use super::chart::{self, Line, Panel};
 use super::report::{Section, aligned};
 use crate::Outcome;
@@ -66,20 +67,14 @@ pub(super) type Curves = Vec<(&'static str, Vec<Point>)>;
 
 /// Explores and draws.
 pub(super) fn run(arguments: &[&str]) -> Outcome {
-    let (mut seconds, mut svg) = (30, None);
-    for pair in arguments.chunks(2) {
-        match *pair {
-            ["--seconds", value] => seconds = value.parse().context("--seconds")?,
-            ["--svg", file] => svg = Some(file),
-            _ => bail!("{} is not known, or needs a value", pair.join(" ")),
-        }
-    }
-    let curves = measure(seconds)?;
+    let arguments = Arguments::read(arguments, &["--seconds", "--svg"])?;
+    let svg = arguments.file("--svg")?;
+    let curves = measure(arguments.number("--seconds", 30)?)?;
     for (title, points) in &curves {
         eprintln!("{title}\n{}\n{}", graph(points, 72, 16), aligned(&rows(points)));
     }
     if let Some(file) = svg {
-        fs::write(file, chart::drawing(&[panel(&curves).into()])).context(file.to_owned())?;
+        fs::write(&file, chart::drawing(&[panel(&curves).into()])).context(file)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use schedcheck_tests::project::Project;
 use serde_json::Value;
 
+use super::arguments::Arguments;
 use super::report::{aligned, as_markdown};
 use super::short;
 use crate::Outcome;
@@ -183,16 +184,12 @@ fn is_fixed(test: &str) -> bool {
 
 impl Options {
     fn parse(arguments: &[&str]) -> Result<Options> {
-        let mut options = Options { seconds: 10, seeds: 10, markdown: None };
-        for pair in arguments.chunks(2) {
-            match *pair {
-                ["--seconds", value] => options.seconds = value.parse().context("--seconds")?,
-                ["--seeds", value] => options.seeds = value.parse().context("--seeds")?,
-                ["--markdown", file] => options.markdown = Some(file.to_owned()),
-                _ => bail!("{} is not known, or needs a value", pair.join(" ")),
-            }
-        }
-        Ok(options)
+        let arguments = Arguments::read(arguments, &["--seconds", "--seeds", "--markdown"])?;
+        Ok(Options {
+            seconds: arguments.number("--seconds", 10)?,
+            seeds: arguments.number("--seeds", 10)?,
+            markdown: arguments.file("--markdown")?,
+        })
     }
 }
 
