@@ -165,16 +165,21 @@ fn rows(points: &[Point]) -> Vec<Vec<String>> {
     rows
 }
 
-/// The greatest value in each of `columns` stretches of time.
+/// The greatest value in each of `columns` stretches of time; one without a point has the value before it.
 fn sampled(points: &[Point], columns: usize) -> Vec<u64> {
     let end = points.last().map_or(1.0, |point| point.seconds).max(1e-3);
-    let mut values = vec![0; columns];
+    let mut values = vec![None; columns];
     for point in points {
         let column = (point.seconds / end * columns as f64) as usize;
         let value = &mut values[column.min(columns - 1)];
-        *value = point.all().max(*value);
+        *value = Some(point.all().max(value.unwrap_or(0)));
     }
-    values
+    let mut last = 0;
+    let mut known = |value: Option<u64>| {
+        last = value.unwrap_or(last);
+        last
+    };
+    values.into_iter().map(&mut known).collect()
 }
 
 /// The curve in letters.
@@ -221,6 +226,7 @@ mod tests {
         let text = graph(&points(), 4, 3);
         assert!(text.lines().next().is_some_and(|line| line.ends_with("|   █")), "{text}");
         assert_eq!(sampled(&points(), 2), [500, 1500]);
+        assert_eq!(sampled(&points(), 6), [0, 0, 500, 500, 1000, 1500], "as long as nothing else is told");
         let drawn = panel(&vec![("part", points())]);
         assert_eq!(drawn.lines[0].points[1], (1.0, 0.0005));
     }
