@@ -15,7 +15,7 @@ use super::report::{aligned, as_markdown};
 use super::short;
 use crate::Outcome;
 
-/// What every way but the last two leaves out.
+/// Without predictions, which only the default is to have.
 const ALONE: [&str; 2] = ["--hunts", "0"];
 
 /// The columns: a heading, the arguments, and whether anything in them is random.
