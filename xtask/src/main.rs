@@ -19,7 +19,7 @@ Chores:
   tidy   check import directions, the file map, the help texts, lists that must agree, licences, file
          lengths, leftovers
   docs   write the current help text of the command into the README and the book
-  bench  measure the speed beside loom and shuttle
+  bench  measure speed, bugs found and memory, beside loom and shuttle
   soak   checks that take hours: random programs, memory, replays
 ";
 

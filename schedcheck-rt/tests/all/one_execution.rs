@@ -1,5 +1,6 @@
 //! One execution through the facades: default behaviour, deltas, verdicts.
 
+use crate::backends::bodies::{locks_in_opposite_order, spins_without_a_hint};
 use crate::support::{alone, execute, passes};
 use schedcheck_rt::exec::outcome::{Deadlock, LostWakeup, Outcome};
 use schedcheck_rt::exec::{Execution, Test, TestResult};
@@ -20,24 +21,9 @@ pub(crate) fn run(body: fn() -> TestResult, switches: &[(u32, u16)]) -> (Trace, 
     execute(body, &turns)
 }
 
-fn opposite_order() -> TestResult {
-    let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
-    let theirs = locks.clone();
-    let other = thread::spawn(move || {
-        let _a = theirs.0.lock().unwrap();
-        let _b = theirs.1.lock().unwrap();
-    });
-    {
-        let _b = locks.1.lock().unwrap();
-        let _a = locks.0.lock().unwrap();
-    }
-    other.join().unwrap();
-    Ok(())
-}
-
 #[test]
 fn default_behaviour_runs_the_body_until_it_blocks() {
-    let (trace, outcome) = run(opposite_order, &[]);
+    let (trace, outcome) = run(locks_in_opposite_order, &[]);
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
     assert_eq!(trace.end, End::Passed);
     let threads: Vec<_> = trace.events.iter().map(|event| event.thread.0).collect();
@@ -46,7 +32,7 @@ fn default_behaviour_runs_the_body_until_it_blocks() {
 
 #[test]
 fn a_preemption_between_the_locks_deadlocks() {
-    let (trace, outcome) = run(opposite_order, &[(3, 1)]);
+    let (trace, outcome) = run(locks_in_opposite_order, &[(3, 1)]);
     let Outcome::Deadlock(deadlock) = outcome else { panic!("{outcome:?}") };
     assert_eq!(deadlock.cycle, [ThreadId(0), ThreadId(1)]);
     assert_eq!(trace.end, End::Failed);
@@ -55,7 +41,7 @@ fn a_preemption_between_the_locks_deadlocks() {
 
 #[test]
 fn a_plan_that_cannot_be_followed_says_so() {
-    let (trace, outcome) = run(opposite_order, &[(1, 1)]);
+    let (trace, outcome) = run(locks_in_opposite_order, &[(1, 1)]);
     assert!(matches!(outcome, Outcome::Diverged(_)), "{outcome:?}");
     assert_eq!(trace.end, End::Diverged(1));
 }
@@ -255,16 +241,6 @@ fn a_wait_for_what_is_never_notified_may_be_the_cause() {
     assert!(!others_wait_as_well.may_be_missing);
 }
 
-/// Spins until another thread raises the flag.
-fn spins_without_a_hint() -> TestResult {
-    let flag = Arc::new(AtomicUsize::new(0));
-    let theirs = flag.clone();
-    let other = thread::spawn(move || theirs.store(1, SeqCst));
-    while flag.load(SeqCst) == 0 {}
-    other.join().unwrap();
-    Ok(())
-}
-
 #[test]
 fn a_spin_loop_lets_others_run_once_its_state_repeats() {
     let (trace, outcome) = run(spins_without_a_hint, &[]);
@@ -337,30 +313,6 @@ fn a_loop_that_nothing_ends_is_a_livelock() {
     );
     assert!(matches!(outcome, Outcome::Livelock { .. }), "{outcome:?}");
     assert_eq!(trace.events.len(), 10_000);
-}
-
-#[test]
-fn work_that_a_plan_stops_late_is_no_livelock() {
-    let late = 10_500;
-    let mut turns: Vec<(u32, u16)> = (2..late).map(|step| (step, 1)).collect();
-    turns.push((late, 0));
-    let (trace, outcome) = run(
-        || {
-            let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
-            let theirs = shared.clone();
-            let worker = thread::spawn(move || {
-                while theirs.0.load(SeqCst) == 0 {
-                    theirs.1.fetch_add(1, SeqCst);
-                }
-            });
-            shared.0.store(1, SeqCst);
-            worker.join().unwrap();
-            Ok(())
-        },
-        &turns,
-    );
-    assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
-    assert!(trace.events.len() > 10_500);
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The end of a scope as std has it: it comes when every thread is done and every handle is gone, and only then is it
 //! decided whether somebody has heard of a panic.
 
-use crate::support::exhaust::exhaust;
-use crate::support::explore::{agree_with_all, by, explore};
+use crate::support::explore::{by, explore, found_by_every_search};
 use crate::support::{Random, alone, execute, report};
 use schedcheck_rt::__schedcheck_thread_local as thread_local;
 use schedcheck_rt::exec::outcome::Outcome;
@@ -21,17 +20,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU64, AtomicUsize as Raw};
 
-/// All outcomes of a body, which every search finds, and in how many executions the default one does.
-fn explored(body: fn() -> TestResult) -> (Vec<String>, u64) {
-    agree_with_all("a scope's end", body, Budget::NONE);
-    let all = exhaust(body).results;
-    let found = explore(body, by("mdpor,pb", Budget::NONE));
-    assert_eq!(found.results, all);
-    (all.into_iter().collect(), found.stats.executions)
-}
-
 fn outcomes(body: fn() -> TestResult) -> Vec<String> {
-    explored(body).0
+    found_by_every_search("a scope's end", body).0
 }
 
 /// A panic that does not go through the hook.
@@ -296,7 +286,7 @@ fn handles_that_stay_among_the_threads_of_a_scope_cost_nothing() {
     for (body, steps) in
         [(dropped as fn() -> TestResult, 3 * 4 + 2), (moved, 3 * 4 + 3), (moved_inside, 3 * 4 + 2)]
     {
-        assert_eq!(explored(body).1, 1);
+        assert_eq!(found_by_every_search("independent ends", body).1, 1);
         let (trace, outcome) = execute(body, &[]);
         assert!(matches!(outcome, Outcome::Passed));
         assert_eq!(trace.events.len(), steps);

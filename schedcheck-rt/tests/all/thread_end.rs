@@ -1,7 +1,6 @@
 //! The end of a thread as std has it: who drops its result, and who waits for its thread-local values.
 
-use crate::support::exhaust::exhaust;
-use crate::support::explore::{agree_with_all, by, explore};
+use crate::support::explore::found_by_every_search;
 use crate::support::{promised, report};
 use schedcheck_rt::__schedcheck_thread_local as thread_local;
 use schedcheck_rt::exec::TestResult;
@@ -9,7 +8,6 @@ use schedcheck_rt::facade::sync::Mutex;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::sync::mpsc::channel;
 use schedcheck_rt::facade::thread;
-use schedcheck_rt::search::step::Budget;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
@@ -25,13 +23,8 @@ impl Drop for Noisy {
 
 thread_local!(static KEPT: RefCell<Option<Noisy>> = const { RefCell::new(None) });
 
-/// All outcomes of a body, which every search finds.
 fn outcomes(body: fn() -> TestResult) -> Vec<String> {
-    agree_with_all("a thread's end", body, Budget::NONE);
-    let summary = exhaust(body);
-    let found = explore(body, by("mdpor,pb", Budget::NONE));
-    assert_eq!(found.results, summary.results);
-    found.results.into_iter().collect()
+    found_by_every_search("a thread's end", body).0
 }
 
 #[test]

@@ -282,13 +282,14 @@ impl Findings {
     }
 }
 
-#[test]
-fn every_probe_shows_exactly_its_outcomes() {
-    let findings = explore(&[]);
+/// Explores with these arguments, which select the probes of `module`: each of them shows what the tables say.
+#[track_caller]
+fn check(module: &str, args: &[&str]) {
+    let findings = explore(args);
     let known = PASSING.iter().map(|row| row.0).chain(FAILING.iter().map(|row| row.0));
-    let known: BTreeSet<&str> = known.collect();
+    let known: BTreeSet<&str> = known.filter(|probe| probe.starts_with(module)).collect();
     let explored: BTreeSet<&str> = findings.verdicts.keys().map(String::as_str).collect();
-    assert_eq!(explored, known, "the table and the fixture name the same probes");
+    assert_eq!(explored, known, "the tables and the fixture name the same probes");
 
     let passing = PASSING.iter().filter_map(|row| findings.judge_passing(row.0, row.1, row.2));
     let failing = FAILING.iter().filter_map(|row| findings.judge_failing(row.0, row.1, row.2));
@@ -296,13 +297,13 @@ fn every_probe_shows_exactly_its_outcomes() {
     assert!(wrong.is_empty(), "{} wrong verdicts:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+#[test]
+fn every_probe_shows_exactly_its_outcomes() {
+    check("", &[]);
+}
+
 /// What an optimiser leaves of a loop on its stack is less than what the loop does.
 #[test]
 fn optimised_loops_show_exactly_their_outcomes() {
-    let findings = explore(&["--release", "loops::"]);
-    let passing = PASSING.iter().filter_map(|row| findings.judge_passing(row.0, row.1, row.2));
-    let failing = FAILING.iter().filter_map(|row| findings.judge_failing(row.0, row.1, row.2));
-    let wrong: Vec<String> = passing.chain(failing).collect();
-    assert!(findings.verdicts.len() > 20);
-    assert!(wrong.is_empty(), "{} wrong verdicts:\n{}", wrong.len(), wrong.join("\n"));
+    check("loops::", &["--release", "loops::"]);
 }

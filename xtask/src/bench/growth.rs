@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use schedcheck_tests::project::Project;
 use serde_json::Value;
 
+use super::arguments::Arguments;
 use super::chart::{self, Line, Panel};
 use super::report::{Section, aligned};
 use crate::Outcome;
@@ -66,20 +67,14 @@ pub(super) type Curves = Vec<(&'static str, Vec<Point>)>;
 
 /// Explores and draws.
 pub(super) fn run(arguments: &[&str]) -> Outcome {
-    let (mut seconds, mut svg) = (30, None);
-    for pair in arguments.chunks(2) {
-        match *pair {
-            ["--seconds", value] => seconds = value.parse().context("--seconds")?,
-            ["--svg", file] => svg = Some(file),
-            _ => bail!("{} is not known, or needs a value", pair.join(" ")),
-        }
-    }
-    let curves = measure(seconds)?;
+    let arguments = Arguments::read(arguments, &["--seconds", "--svg"])?;
+    let svg = arguments.file("--svg")?;
+    let curves = measure(arguments.number("--seconds", 30)?)?;
     for (title, points) in &curves {
         eprintln!("{title}\n{}\n{}", graph(points, 72, 16), aligned(&rows(points)));
     }
     if let Some(file) = svg {
-        fs::write(file, chart::drawing(&[panel(&curves).into()])).context(file.to_owned())?;
+        fs::write(&file, chart::drawing(&[panel(&curves).into()])).context(file)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -170,16 +165,21 @@ fn rows(points: &[Point]) -> Vec<Vec<String>> {
     rows
 }
 
-/// The greatest value in each of `columns` stretches of time.
+/// The greatest value in each of `columns` stretches of time; one without a point has the value before it.
 fn sampled(points: &[Point], columns: usize) -> Vec<u64> {
     let end = points.last().map_or(1.0, |point| point.seconds).max(1e-3);
-    let mut values = vec![0; columns];
+    let mut values = vec![None; columns];
     for point in points {
         let column = (point.seconds / end * columns as f64) as usize;
         let value = &mut values[column.min(columns - 1)];
-        *value = point.all().max(*value);
+        *value = Some(point.all().max(value.unwrap_or(0)));
     }
-    values
+    let mut last = 0;
+    let mut known = |value: Option<u64>| {
+        last = value.unwrap_or(last);
+        last
+    };
+    values.into_iter().map(&mut known).collect()
 }
 
 /// The curve in letters.
@@ -226,6 +226,7 @@ mod tests {
         let text = graph(&points(), 4, 3);
         assert!(text.lines().next().is_some_and(|line| line.ends_with("|   █")), "{text}");
         assert_eq!(sampled(&points(), 2), [500, 1500]);
+        assert_eq!(sampled(&points(), 6), [0, 0, 500, 500, 1000, 1500], "as long as nothing else is told");
         let drawn = panel(&vec![("part", points())]);
         assert_eq!(drawn.lines[0].points[1], (1.0, 0.0005));
     }

@@ -10,11 +10,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use schedcheck_tests::project::Project;
 
+use super::arguments::Arguments;
 use super::report::{aligned, as_markdown};
 use super::short;
 use crate::Outcome;
 
-/// What every way but the last two leaves out.
+/// Without predictions, which only the default is to have.
 const ALONE: [&str; 2] = ["--hunts", "0"];
 
 /// The columns: a heading, the arguments, and whether anything in them is random.
@@ -136,16 +137,12 @@ fn median(rounds: &[Round], test: &str) -> Option<u64> {
 
 impl Options {
     fn parse(arguments: &[&str]) -> Result<Options> {
-        let mut options = Options { seeds: 50, executions: 3000, markdown: None };
-        for pair in arguments.chunks(2) {
-            match *pair {
-                ["--seeds", value] => options.seeds = value.parse().context("--seeds")?,
-                ["--executions", value] => options.executions = value.parse().context("--executions")?,
-                ["--markdown", file] => options.markdown = Some(file.to_owned()),
-                _ => bail!("{} is not known, or needs a value", pair.join(" ")),
-            }
-        }
-        Ok(options)
+        let arguments = Arguments::read(arguments, &["--seeds", "--executions", "--markdown"])?;
+        Ok(Options {
+            seeds: arguments.number("--seeds", 50)?,
+            executions: arguments.number("--executions", 3000)?,
+            markdown: arguments.file("--markdown")?,
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 //! Rates are executions per second of time on a core, which other work on the machine disturbs less
 //! than time on the wall; ours are also given by the engine's own clock.
 
+mod arguments;
 mod bugs;
 mod chart;
 mod figures;
@@ -26,6 +27,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use crate::Outcome;
+use arguments::{file, number, seconds};
 use figures::Figures;
 pub(crate) use report::aligned;
 
@@ -106,6 +108,10 @@ struct Options {
 /// Measures and prints the tables.
 pub(crate) fn run(repository: &Path, arguments: &[&str]) -> Outcome {
     match *arguments {
+        ["help" | "-h" | "--help"] => {
+            eprint!("{USAGE}");
+            return Ok(ExitCode::SUCCESS);
+        }
         ["--table", "bugs", ref options @ ..] => {
             return compare(repository, &Options::parse(&[&["--only", "bugs"], options].concat())?);
         }
@@ -209,18 +215,18 @@ impl Options {
             let Some(&value) = arguments.next() else {
                 bail!("{name} needs a value, or is not known\n{USAGE}");
             };
-            let seconds = || -> Result<Duration> {
-                Duration::try_from_secs_f64(value.parse().context(name.to_owned())?).context(name.to_owned())
-            };
             match name {
                 "--only" if PARTS.contains(&value) => options.only.push(value.to_owned()),
-                "--rounds" => options.rounds = value.parse().context("--rounds")?,
-                "--seconds" => options.time = seconds()?,
-                "--seeds" => options.seeds = value.parse().context("--seeds")?,
-                "--limit" => options.limit = seconds()?,
-                "--markdown" => options.markdown = Some(value.to_owned()),
-                "--json" => options.json = Some(value.to_owned()),
-                "--svg" => options.svg = Some(value.to_owned()),
+                "--rounds" => options.rounds = number(name, value)?,
+                "--seconds" => options.time = seconds(name, value)?,
+                "--seeds" => options.seeds = number(name, value)?,
+                "--limit" => options.limit = seconds(name, value)?,
+                "--markdown" => options.markdown = Some(file(name, value)?),
+                "--json" => options.json = Some(file(name, value)?),
+                "--svg" => options.svg = Some(file(name, value)?),
+                "--table" | "--figure" => {
+                    bail!("{name} {value} is not known, or does not come first\n{USAGE}")
+                }
                 _ => bail!("{name} {value} is not known\n{USAGE}"),
             }
         }
@@ -244,6 +250,8 @@ mod tests {
         let options = Options::parse(&["--quick", "--only", "bugs", "--limit", "0.25"]).unwrap();
         assert!(options.wants("bugs") && !options.wants("rates"));
         assert_eq!((options.seeds, options.limit), (1, Duration::from_millis(250)));
-        assert!(Options::parse(&["--only", "speed"]).is_err());
+        for mistake in [["--only", "speed"], ["--seeds", "0"], ["--limit", "-1"], ["--table", "gambit"]] {
+            assert!(Options::parse(&mistake).is_err(), "{mistake:?}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use schedcheck_tests::cli::Output;
 use schedcheck_tests::project::Project;
 use serde_json::Value;
 
+use super::arguments::Arguments;
 use super::report::aligned;
 use crate::Outcome;
 
@@ -41,14 +42,8 @@ const LARGE: f64 = 10_000_000.0;
 
 /// Measures and prints.
 pub(super) fn run(arguments: &[&str]) -> Outcome {
-    let (mut seconds, mut markdown) = (120, None);
-    for pair in arguments.chunks(2) {
-        match *pair {
-            ["--seconds", value] => seconds = value.parse().context("--seconds")?,
-            ["--markdown", file] => markdown = Some(file),
-            _ => bail!("{} is not known, or needs a value", pair.join(" ")),
-        }
-    }
+    let arguments = Arguments::read(arguments, &["--seconds", "--markdown"])?;
+    let (seconds, markdown) = (arguments.number("--seconds", 120)?, arguments.file("--markdown")?);
     let project = Project::copy_of("long");
     let head = ["search", "executions", "classes", "seconds", "executions/s", "speed-up"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
@@ -74,7 +69,7 @@ pub(super) fn run(arguments: &[&str]) -> Outcome {
     text.push_str(&growth(&project, seconds)?);
     eprint!("{text}");
     if let Some(file) = markdown {
-        fs::write(file, format!("```text\n{text}```\n")).context(file.to_owned())?;
+        fs::write(&file, format!("```text\n{text}```\n")).context(file)?;
     }
     Ok(ExitCode::SUCCESS)
 }

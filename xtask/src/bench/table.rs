@@ -8,26 +8,28 @@ use anyhow::{Context, Result, bail};
 use schedcheck_tests::project::Project;
 use serde_json::Value;
 
+use super::arguments::Arguments;
 use super::report::{aligned, as_markdown};
 use super::short;
 use crate::Outcome;
 
-/// The columns with one value: a heading and the arguments.
-const WAYS: [(&str, &[&str]); 7] = [
-    ("default", &[]),
-    ("DPOR DF", &["--priority", "dfs", "--random-runs", "0", "--levels", "off"]),
-    ("DPOR BF(pb)", &["--priority", "pb", "--random-runs", "0", "--levels", "off"]),
-    ("DPOR BF(mdpor,pb)", &["--priority", "mdpor,pb", "--random-runs", "0", "--levels", "off"]),
-    ("PB(2) DF", &["--bound", "2", "--priority", "dfs"]),
-    ("PB(2) BF(ss,dpor)", &["--bound", "2", "--priority", "ss,dpor"]),
-    ("PB(2) BF(ss,mdpor)", &["--bound", "2", "--priority", "ss,mdpor"]),
+/// Nothing but the order of the search: no predictions, no random runs and no levels go along.
+const ALONE: &[&str] = &["--hunts", "0", "--random-runs", "0", "--levels", "off"];
+const BOUNDED: &[&str] = &["--bound", "2"];
+
+/// The columns with one value: a heading, and the arguments in two parts.
+const WAYS: [(&str, &[&str], &[&str]); 7] = [
+    ("default", &[], &[]),
+    ("DPOR DF", ALONE, &["--priority", "dfs"]),
+    ("DPOR BF(pb)", ALONE, &["--priority", "pb"]),
+    ("DPOR BF(mdpor,pb)", ALONE, &["--priority", "mdpor,pb"]),
+    ("PB(2) DF", BOUNDED, &["--priority", "dfs"]),
+    ("PB(2) BF(ss,dpor)", BOUNDED, &["--priority", "ss,dpor"]),
+    ("PB(2) BF(ss,mdpor)", BOUNDED, &["--priority", "ss,mdpor"]),
 ];
 
 /// The columns by several seeds: a heading, the arguments, and after which of [`WAYS`] they stand.
-const RANDOM: [(&str, &[&str], usize); 2] = [
-    ("DPOR BF(rand)", &["--random-runs", "0", "--levels", "off"], 4),
-    ("PB(2) BF(rand)", &["--bound", "2"], 7),
-];
+const RANDOM: [(&str, &[&str], usize); 2] = [("DPOR BF(rand)", ALONE, 4), ("PB(2) BF(rand)", BOUNDED, 7)];
 
 /// What became of a test.
 #[derive(Clone, Debug)]
@@ -54,9 +56,9 @@ pub(super) fn run(arguments: &[&str]) -> Outcome {
     let project = Project::copy_of("gambit");
     let explore = |args: &[&str]| explore(&project, options.seconds, args);
     let mut columns = Vec::new();
-    for (at, (heading, args)) in WAYS.into_iter().enumerate() {
+    for (at, (heading, args, order)) in WAYS.into_iter().enumerate() {
         eprintln!("{heading}");
-        columns.push(single(heading, &explore(args)?));
+        columns.push(single(heading, &explore(&[args, order].concat())?));
         for (heading, args, _) in RANDOM.into_iter().filter(|(.., after)| *after == at + 1) {
             let mut rounds = Vec::new();
             for seed in 1..=options.seeds {
@@ -67,7 +69,7 @@ pub(super) fn run(arguments: &[&str]) -> Outcome {
             columns.push(spread(heading, &rounds));
         }
     }
-    let (unbounded, bounded) = (explore(&[])?, explore(&["--bound", "2"])?);
+    let (unbounded, bounded) = (explore(&[])?, explore(BOUNDED)?);
     let tables = [bugs(&unbounded, &columns), coverage(&unbounded, &bounded)];
     eprint!("{}", tables.iter().map(|rows| aligned(rows) + "\n").collect::<String>());
     if let Some(file) = &options.markdown {
@@ -183,16 +185,12 @@ fn is_fixed(test: &str) -> bool {
 
 impl Options {
     fn parse(arguments: &[&str]) -> Result<Options> {
-        let mut options = Options { seconds: 10, seeds: 10, markdown: None };
-        for pair in arguments.chunks(2) {
-            match *pair {
-                ["--seconds", value] => options.seconds = value.parse().context("--seconds")?,
-                ["--seeds", value] => options.seeds = value.parse().context("--seeds")?,
-                ["--markdown", file] => options.markdown = Some(file.to_owned()),
-                _ => bail!("{} is not known, or needs a value", pair.join(" ")),
-            }
-        }
-        Ok(options)
+        let arguments = Arguments::read(arguments, &["--seconds", "--seeds", "--markdown"])?;
+        Ok(Options {
+            seconds: arguments.number("--seconds", 10)?,
+            seeds: arguments.number("--seeds", 10)?,
+            markdown: arguments.file("--markdown")?,
+        })
     }
 }
 

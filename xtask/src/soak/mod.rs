@@ -30,6 +30,10 @@ struct Options {
 
 /// Runs the checks that are asked for.
 pub(crate) fn run(repository: &Path, arguments: &[&str]) -> Outcome {
+    if matches!(arguments, ["help" | "-h" | "--help"]) {
+        eprint!("{USAGE}");
+        return Ok(ExitCode::SUCCESS);
+    }
     let options = Options::parse(arguments)?;
     let mut passed = true;
     if let Some(number) = options.programs {

@@ -1,4 +1,4 @@
-//! Every crate that goes into the command has a licence of the list in `deny.toml`.
+//! Every crate of the lock file, those for tests as well, has a licence of the list in `deny.toml`.
 //!
 //! `cargo deny check` looks at more (advisories, sources, bans); this needs nothing but cargo.
 

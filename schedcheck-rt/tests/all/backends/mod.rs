@@ -1,6 +1,6 @@
 //! Coroutines and threads of the system: the same schedule gives the same trace on both.
 
-mod bodies;
+pub(crate) mod bodies;
 mod system;
 
 use crate::support::{Random, alone, show};

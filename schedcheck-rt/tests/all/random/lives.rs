@@ -3,8 +3,8 @@
 //!
 //! As in `program.rs`, every thread notes what each of its operations found.
 
+use super::draw::{Kind, chosen};
 use super::notes::{begin, note};
-use super::program::{chosen, decisions};
 use schedcheck_rt::__schedcheck_thread_local as thread_local;
 use schedcheck_rt::choose;
 use schedcheck_rt::exec::{TestResult, outside};
@@ -89,24 +89,15 @@ const THEMES: [&[Op]; 12] = [
     &[Upgrade, DropReference, Count],
 ];
 
-/// What each thread does, the main thread first.
-fn operations(seed: u64) -> Vec<Vec<Op>> {
-    let mut random = decisions(seed ^ 0x11FE);
-    let themes = [THEMES[random.below(THEMES.len())], THEMES[random.below(THEMES.len())]];
-    let (threads, longest) = [(2, 2), (2, 3), (2, 3), (3, 1), (3, 2)][random.below(5)];
-    let mut list = |_| -> Vec<Op> {
-        let length = 1 + random.below(longest);
-        let mut op = || {
-            let theme = themes[usize::from(random.below(3) == 0)];
-            theme[random.below(theme.len())]
-        };
-        (0..length).map(|_| op()).collect()
-    };
-    (0..threads).map(&mut list).collect()
-}
+const KIND: Kind<Op> = Kind {
+    salt: 0x11FE,
+    themes: &THEMES,
+    sizes: &[(2, 2), (2, 3), (2, 3), (3, 1), (3, 2)],
+    is_second: |random| random.below(3) == 0,
+};
 
 pub(crate) fn describe(seed: u64) -> String {
-    format!("{:?}, {} places", operations(seed), seed % 3)
+    format!("{:?}, {} places", KIND.draw(seed), seed % 3)
 }
 
 unsafe extern "C" {
@@ -190,7 +181,7 @@ pub(crate) fn body() -> TestResult {
     let (operations, places, counted) = outside(|| {
         begin();
         let seed = chosen();
-        (operations(seed), (seed % 3) as usize, seed.is_multiple_of(2))
+        (KIND.draw(seed), (seed % 3) as usize, seed.is_multiple_of(2))
     });
     // All threads, or only the main thread.
     let holders = if counted { operations.len() } else { 1 };

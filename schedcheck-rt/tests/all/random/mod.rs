@@ -3,6 +3,7 @@
 //! The property tests of the search (`search/tests.rs`) draw programs for a toy model. Here the operations, what
 //! they depend on, and who enables whom, are those of the primitives that users call.
 
+mod draw;
 mod lives;
 mod notes;
 mod program;
@@ -10,8 +11,8 @@ mod shares;
 
 use crate::support::explore::by;
 use crate::support::{alone, show};
+use draw::{choose, chosen};
 use notes::notes;
-use program::{choose, chosen};
 use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::search::step::{Budget, End, Model, Trace};
 use schedcheck_rt::search::{Options, Reduction, Search};

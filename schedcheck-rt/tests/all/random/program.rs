@@ -3,8 +3,8 @@
 //! Every thread notes what each of its operations found, so that two schedules which can be told apart have
 //! different notes, also where they end in a deadlock.
 
+use super::draw::{Kind, chosen};
 use super::notes::{begin, note};
-use crate::support::Random;
 use schedcheck_rt::exec::{TestResult, outside};
 use schedcheck_rt::facade::hint::spin_loop;
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
@@ -14,7 +14,6 @@ use schedcheck_rt::facade::sync::mpsc::{
 use schedcheck_rt::facade::sync::{Barrier, Condvar, Mutex, OnceLock, RwLock, RwLockWriteGuard};
 use schedcheck_rt::facade::thread::{self, Thread};
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 const MOMENT: Duration = Duration::from_millis(1);
@@ -68,7 +67,6 @@ enum Op {
 
 use Op::*;
 
-/// Operations that have to do with each other: a program takes from two of these.
 const THEMES: [&[Op]; 15] = [
     &[Lock(0), Lock(1), LockBoth(0), LockBoth(1), TryLock(0), TryLock(1)],
     &[Read, Write, TryRead, TryWrite, ReadAndLock],
@@ -87,46 +85,16 @@ const THEMES: [&[Op]; 15] = [
     &[Initialise, LookIfInitialised, Send, ReceiveIfThere, ReceiveForAWhile, HangUp],
 ];
 
-/// Which program the body is.
-static SEED: AtomicU64 = AtomicU64::new(0);
-
-/// From now on the body is the program of this seed.
-pub(crate) fn choose(seed: u64) {
-    SEED.store(seed, Ordering::Relaxed);
-}
-
-/// The seed of the program that the body is.
-pub(crate) fn chosen() -> u64 {
-    SEED.load(Ordering::Relaxed)
-}
+const KIND: Kind<Op> = Kind {
+    salt: 0,
+    themes: &THEMES,
+    sizes: &[(2, 2), (2, 2), (2, 3), (3, 1)],
+    is_second: |random| random.below(3) == 0,
+};
 
 /// What each thread does, the main thread first.
 pub(crate) fn describe(seed: u64) -> String {
-    format!("{:?}", operations(seed))
-}
-
-/// What decides about the program with this number.
-pub(crate) fn decisions(seed: u64) -> Random {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5EED);
-    random.below(2);
-    random
-}
-
-fn operations(seed: u64) -> Vec<Vec<Op>> {
-    let mut random = decisions(seed);
-    let themes = [THEMES[random.below(THEMES.len())], THEMES[random.below(THEMES.len())]];
-    let (threads, longest) = [(2, 2), (2, 2), (2, 3), (3, 1)][random.below(4)];
-    (0..threads)
-        .map(|_| {
-            let length = 1 + random.below(longest);
-            (0..length)
-                .map(|_| {
-                    let theme = themes[usize::from(random.below(3) == 0)];
-                    theme[random.below(theme.len())]
-                })
-                .collect()
-        })
-        .collect()
+    format!("{:?}", KIND.draw(seed))
 }
 
 /// Tries more often than loops are followed round by round.
@@ -166,7 +134,7 @@ pub(crate) fn body() -> TestResult {
     let (operations, capacity) = outside(|| {
         begin();
         let seed = chosen();
-        (operations(seed), (seed % 3) as usize)
+        (KIND.draw(seed), (seed % 3) as usize)
     });
     let shared = Shared {
         locks: [Mutex::new(0), Mutex::new(0)],

@@ -3,8 +3,8 @@
 //!
 //! As in `program.rs`, every thread notes what each of its operations found.
 
+use super::draw::{Kind, chosen};
 use super::notes::{begin, note};
-use super::program::{chosen, decisions};
 use schedcheck_rt::exec::{TestResult, outside};
 use schedcheck_rt::facade::sync::atomic::AtomicU32;
 use schedcheck_rt::facade::sync::mpsc::{Receiver, Sender, channel};
@@ -52,24 +52,15 @@ const THEMES: [&[Op]; 7] = [
     &[Forget, Read, Downgrade, TryRead, TryWrite],
 ];
 
-/// What each thread does, the main thread first.
-fn operations(seed: u64) -> Vec<Vec<Op>> {
-    let mut random = decisions(seed ^ 0x5A4E);
-    let themes = [THEMES[random.below(THEMES.len())], THEMES[random.below(THEMES.len())]];
-    let (threads, longest) = [(2, 2), (2, 3), (3, 1), (3, 2)][random.below(4)];
-    let mut list = |_| -> Vec<Op> {
-        let length = 1 + random.below(longest);
-        let mut op = || {
-            let theme = themes[random.below(2)];
-            theme[random.below(theme.len())]
-        };
-        (0..length).map(|_| op()).collect()
-    };
-    (0..threads).map(&mut list).collect()
-}
+const KIND: Kind<Op> = Kind {
+    salt: 0x5A4E,
+    themes: &THEMES,
+    sizes: &[(2, 2), (2, 3), (3, 1), (3, 2)],
+    is_second: |random| random.below(2) == 1,
+};
 
 pub(crate) fn describe(seed: u64) -> String {
-    format!("{:?}", operations(seed))
+    format!("{:?}", KIND.draw(seed))
 }
 
 /// What the threads share.
@@ -90,7 +81,7 @@ struct Own {
 pub(crate) fn body() -> TestResult {
     let operations = outside(|| {
         begin();
-        operations(chosen())
+        KIND.draw(chosen())
     });
     let shared = Shared { table: RwLock::new(0), number: AtomicU32::new(0) };
     let (mut senders, receivers): (Vec<_>, Vec<_>) = operations.iter().map(|_| channel()).unzip();

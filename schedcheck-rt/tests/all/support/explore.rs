@@ -1,5 +1,6 @@
 //! The search over a real body, to the end, in any order.
 
+use super::exhaust::exhaust;
 use super::{alone, report, result_of};
 use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::search::step::{
@@ -108,6 +109,16 @@ pub(crate) fn agree_with_all(name: &str, body: fn() -> TestResult, budget: Budge
 pub(crate) fn outcomes(name: &str, body: fn() -> TestResult, budget: Budget) -> BTreeSet<String> {
     agree_with_all(name, body, budget);
     explore(body, by("mdpor,pb", budget)).results
+}
+
+/// What all schedules of a body without alternatives report, which every way to search finds; and in how many executions
+/// the default one does.
+pub(crate) fn found_by_every_search(name: &str, body: fn() -> TestResult) -> (Vec<String>, u64) {
+    agree_with_all(name, body, Budget::NONE);
+    let all = exhaust(body).results;
+    let found = explore(body, by("mdpor,pb", Budget::NONE));
+    assert_eq!(found.results, all, "{name}");
+    (all.into_iter().collect(), found.stats.executions)
 }
 
 /// Outcomes that are expected.

@@ -50,7 +50,8 @@ fn compare(seed: u64, programs: u64) -> Result<Figures, String> {
                 (Ok(sum), Ok(figures)) => {
                     sum.add(figures);
                     if (first / CHUNK).is_multiple_of(TOLD) {
-                        eprintln!("about {first} of {programs}: {} compared, all right", sum.programs);
+                        let done = programs.min(first + CHUNK);
+                        eprintln!("about {done} of {programs}: {} compared, all right", sum.programs);
                     }
                 }
                 (_, Err(wrong)) => *total = Err(wrong),

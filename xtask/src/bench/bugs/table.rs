@@ -111,11 +111,15 @@ fn time(seconds: f64) -> String {
 pub(in crate::bench) fn sections(hunt: &Hunt) -> Vec<Section> {
     let limit = hunt.limit.as_secs_f64();
     let title = format!("bugs found within {limit} s each");
+    let attempts = match hunt.seeds {
+        1 => "a single attempt".to_owned(),
+        seeds => format!(
+            "the median of {seeds} attempts; a bug counts as found if more than half of them found it"
+        ),
+    };
     let explanation = format!(
-        "Where chance has a part, the median of {} attempts; a bug counts as found if more than half of them found it. A false \
-         alarm is one that the twin without the bug raises, too. Missed: the tool was done and reported no bug. \
-         An execution that has begun may end after the limit.",
-        hunt.seeds
+        "Where chance has a part, {attempts}. A false alarm is one that the twin without the bug raises, too. Missed: \
+         the tool was done and reported no bug. An execution that has begun may end after the limit."
     );
     let mut bugs = Section::new("executions and time to each bug", rows(hunt));
     bugs.notes = reasons(hunt);
