@@ -5,9 +5,9 @@
 
 use super::report::{self, Figures};
 use super::stdio::Channel;
-use crate::exec::{Execution, counter};
 use crate::exec::outcome::Outcome;
 use crate::exec::signal_stack::SignalStack;
+use crate::exec::{Execution, counter};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 /// What the handler needs.

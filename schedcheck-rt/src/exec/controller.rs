@@ -20,8 +20,9 @@ use super::places::PlaceTable;
 use super::places::sites::SiteTable;
 use super::run::TestResult;
 use super::script::Script;
-use super::spin::{Spin, Used};
+use super::spin::{Place, Spin};
 use super::stacks::StackPool;
+use super::survey::Used;
 use super::switch::{Backend, Exit};
 use super::thread_locals::{Kept, StdWords};
 use super::threads::{Body, Thread, ThreadNames};
@@ -67,6 +68,13 @@ pub(crate) struct StepNote {
     pub(crate) time: u64,
     /// The state of its object after it, as a number, if it can be a step of a loop that waits.
     pub(crate) after: u64,
+}
+
+impl StepNote {
+    /// What the step did, and where.
+    pub(super) fn place(&self) -> Place {
+        Place { kind: self.kind, object: self.object, site: self.site }
+    }
 }
 
 /// One execution and what persists between executions.

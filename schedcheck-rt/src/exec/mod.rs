@@ -41,6 +41,7 @@ pub(crate) mod signal_stack;
 mod spin;
 mod stacks;
 mod support;
+mod survey;
 mod switch;
 mod thread_locals;
 mod threads;

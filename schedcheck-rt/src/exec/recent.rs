@@ -118,6 +118,19 @@ impl<'a> Since<'a> {
         (self.start..self.recent.count).map(move |at| self.recent.steps[at % MEMORY])
     }
 
+    /// The positions of the first one and behind the last one among all steps of the thread, as far as it remembers them.
+    #[inline]
+    pub(super) fn positions(self) -> (usize, usize) {
+        (self.start, self.recent.count)
+    }
+
+    /// A step of the thread by its position, if it is remembered.
+    #[inline]
+    pub(super) fn step_at(self, position: usize) -> Option<StepIndex> {
+        let count = self.recent.count;
+        (position < count && position + MEMORY >= count).then(|| self.recent.steps[position % MEMORY])
+    }
+
     /// The first and the last of them that used `object`.
     #[inline]
     pub(super) fn uses(self, object: ObjectId) -> Option<(StepIndex, StepIndex)> {

@@ -39,8 +39,8 @@ use super::addresses::AddressTable;
 use super::controller::{StepNote, World};
 use super::foreign::ForeignWrites;
 use super::gate::{Gate, changes};
-use super::patience;
 use super::recent::Recent;
+use super::survey::{Seen, Survey, Used};
 use super::written::Written;
 use crate::model::{Kind, Op, Site};
 use crate::races::VectorClock;
@@ -110,13 +110,13 @@ pub(crate) struct Trail<'a> {
 impl Trail<'_> {
     /// Whether the step left its object in another state than it found it in.
     #[inline]
-    fn has_effect(&self, step: StepIndex) -> bool {
+    pub(super) fn has_effect(&self, step: StepIndex) -> bool {
         self.changes_between(step, step)
     }
 
     /// Whether the last of two steps left their object in another state than the first one found it in.
     #[inline]
-    fn changes_between(&self, first: StepIndex, last: StepIndex) -> bool {
+    pub(super) fn changes_between(&self, first: StepIndex, last: StepIndex) -> bool {
         self.events[first as usize].before != self.notes[last as usize].after
     }
 }
@@ -137,6 +137,8 @@ pub(crate) struct Spin {
     recent: Recent,
     /// What the last round that changed something changed.
     changing: ObjectId,
+    /// The last round that changed nothing, while that is of interest.
+    survey: Option<Survey>,
     rounds: u32,
     /// How often its state was compared since something changed.
     comparisons: u32,
@@ -164,6 +166,7 @@ impl Spin {
         Spin {
             recent: Recent::new(),
             changing: ObjectId::NONE,
+            survey: None,
             rounds: 0,
             comparisons: 0,
             compared_at: None,
@@ -192,6 +195,7 @@ impl Spin {
             self.recent.push(kind, object, site, step);
         } else {
             self.recent.clear();
+            self.survey = None;
         }
         std::mem::take(&mut self.comes_round)
     }
@@ -206,6 +210,7 @@ impl Spin {
 
     /// Something changed: what the thread was before says nothing any more.
     pub(super) fn forget_state(&mut self) {
+        self.survey = None;
         self.rounds = 0;
         self.comparisons = 0;
         self.compared_at = None;
@@ -301,6 +306,11 @@ impl Spin {
     }
 }
 
+/// For checks: whether a round was found to do what it does, however that was found out.
+fn is_the_same(found: Seen, does: Seen) -> bool {
+    found == does || matches!((found, does), (Seen::Change(_), Seen::Change(_)))
+}
+
 /// The bytes from `start` to `base`.
 ///
 /// # Safety
@@ -392,16 +402,6 @@ pub(crate) fn is_known(kind: Kind, alt: Alt, accesses: &[Access; 2]) -> bool {
     }
 }
 
-/// An object that a round used.
-pub(crate) struct Used {
-    object: ObjectId,
-    /// Its state before the round's first access, and after its last one.
-    found: u64,
-    left: u64,
-    /// That last access.
-    last: StepIndex,
-}
-
 impl World {
     /// The steps so far.
     #[inline]
@@ -439,43 +439,31 @@ impl World {
             self.spins[self.running].forget_state();
             return Round::Useful;
         }
-        let (mut hints, mut only_looks, mut has_effects) = (false, true, false);
-        let mut first = NO_STEP;
-        let mut same_loop = false;
-        for step in round.steps() {
-            let StepNote { kind, object, site, after: left, .. } = trail.notes[step as usize];
-            same_loop |= spin.compared_at.is_some_and(|at| at.is_alike(&Place { kind, object, site }));
-            first = first.min(step);
-            hints |= matches!(kind, Kind::Yield | Kind::Sleep);
-            only_looks &= patience::may_be_part(kind);
-            has_effects |= trail.has_effect(step);
-            if object == ObjectId::NONE || kind == Kind::Spin {
-                continue;
-            }
-            match used.iter_mut().find(|used| used.object == object) {
-                Some(used) => (used.last, used.left) = (step, left),
-                None => {
-                    let found = trail.events[step as usize].before;
-                    used.push(Used { object, found, left, last: step });
-                }
-            }
-        }
-        if used.is_empty() {
+        let later = spin.survey.and_then(|survey| survey.next(round, trail));
+        debug_assert!(
+            later.is_none_or(|later| is_the_same(later, Survey::of(round, trail, &mut Vec::new())))
+        );
+        let survey = match later.unwrap_or_else(|| Survey::of(round, trail, used)) {
             // It waits for nobody: spin hints in a counting loop, or a loop that never ends.
-            return Round::Useful;
-        }
-        if let Some(changed) = used.iter().find(|used| used.left != used.found) {
-            let spin = &mut self.spins[self.running];
-            spin.changing = changed.object;
-            spin.forget_state();
-            return Round::Useful;
-        }
+            Seen::Nothing => return Round::Useful,
+            Seen::Change(object) => {
+                let spin = &mut self.spins[self.running];
+                spin.changing = object;
+                spin.forget_state();
+                return Round::Useful;
+            }
+            Seen::NoChange(survey) => survey,
+        };
+        let is_there = |at: Place| round.steps().any(|step| at.is_alike(&trail.notes[step as usize].place()));
+        let same_loop = later.is_some() || spin.compared_at.is_some_and(is_there);
+        debug_assert_eq!(same_loop, spin.compared_at.is_some_and(is_there));
         let thread = &self.threads[self.running];
         let (number, base) = (usize::from(thread.id.0), thread.stack_base);
         let spin = &mut self.spins[self.running];
         if !same_loop {
             spin.forget_state();
         }
+        spin.survey = Some(survey);
         spin.rounds += 1;
         spin.comes_round = true;
         self.once_more |= self.stacks.compares(number, frame.stack, base);
@@ -484,23 +472,29 @@ impl World {
         let knowledge = self.races.as_ref().map(|races| races.knowledge());
         let others = Others { cells, foreign: &self.foreign, knowledge };
         // SAFETY: written in this execution, whose memory stays where it is.
-        let works = has_effects && (self.races.is_none() || unsafe { spin.written.left_something() });
+        let works =
+            survey.has_effects() && (self.races.is_none() || unsafe { spin.written.left_something() });
         let exact = spin.is_as_before(place, frame, base, &others);
         if works && !exact {
             spin.rounds = 0;
             return Round::Useful;
         }
-        let enough = if hints { ROUNDS } else { ROUNDS_WITHOUT_HINT };
+        let enough = if survey.hints { ROUNDS } else { ROUNDS_WITHOUT_HINT };
         if !exact && (spin.rounds <= enough || spin.comparisons < COMPARISONS) {
             return Round::Useful;
         }
         // What it writes is seen only where races are looked for.
         self.spin_bound_reached |= !exact || self.races.is_none();
-        spin.gate.first = first;
+        let trail = Trail { notes: &self.notes, events: &self.trace.events };
+        let Some(round) = spin.recent.since(place, trail.notes) else { return Round::Useful };
+        if later.is_some() {
+            Survey::of(round, trail, used);
+        }
+        spin.gate.first = round.steps().next().unwrap_or(NO_STEP);
         spin.gate.objects.clear();
         spin.gate.objects.extend(used.iter().map(|used| (used.object, used.last)));
-        let is_one_step = only_looks && used.len() <= 2;
-        if exact || !hints || !is_one_step || self.script.active {
+        let is_one_step = survey.only_looks && used.len() <= 2;
+        if exact || !survey.hints || !is_one_step || self.script.active {
             return Round::InVain;
         }
         // What follows is another operation.

@@ -22,7 +22,9 @@ pub(super) unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, out: *mut 
     let Some(now) = virtual_now() else {
         // By a system call: the C library's own would read the counter that is refused to this process.
         // SAFETY: the caller's promise.
-        return unsafe { real_syscall(libc::SYS_clock_gettime, [clock as usize, out.addr(), 0, 0, 0, 0]) as c_int };
+        return unsafe {
+            real_syscall(libc::SYS_clock_gettime, [clock as usize, out.addr(), 0, 0, 0, 0]) as c_int
+        };
     };
     // SAFETY: the caller's promise.
     unsafe {
@@ -40,7 +42,9 @@ pub(super) unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, out: *mut 
 pub(super) unsafe extern "C" fn gettimeofday(out: *mut libc::timeval, zone: *mut c_void) -> c_int {
     let Some(now) = virtual_now() else {
         // SAFETY: the caller's promise.
-        return unsafe { real_syscall(libc::SYS_gettimeofday, [out.addr(), zone.addr(), 0, 0, 0, 0]) as c_int };
+        return unsafe {
+            real_syscall(libc::SYS_gettimeofday, [out.addr(), zone.addr(), 0, 0, 0, 0]) as c_int
+        };
     };
     if !out.is_null() {
         // SAFETY: the caller's promise.

@@ -13,9 +13,9 @@
 //! does so with the counter released.
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use taken::{answers_fault, take};
-#[cfg(target_arch = "x86_64")]
 pub(super) use taken::released;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use taken::{answers_fault, take};
 
 #[cfg(target_arch = "x86_64")]
 mod taken {
@@ -76,7 +76,8 @@ mod taken {
             return false;
         }
         // SAFETY: an instruction that was begun, so it can be read; the rest of a longer one is read only if it is that.
-        let is = |code: &[u8]| (0..code.len()).all(|byte| unsafe { *((at + byte) as *const u8) } == code[byte]);
+        let is =
+            |code: &[u8]| (0..code.len()).all(|byte| unsafe { *((at + byte) as *const u8) } == code[byte]);
         let length = match () {
             () if is(&RDTSC) => RDTSC.len(),
             () if is(&RDTSCP) => {
@@ -120,6 +121,6 @@ mod real {
     }
 }
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) use real::{answers_fault, take};
-#[cfg(not(target_arch = "x86_64"))]
 pub(super) use real::released;
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) use real::{answers_fault, take};
