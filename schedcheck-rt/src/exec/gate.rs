@@ -1,6 +1,9 @@
 //! Gates: behind them wait threads whose loops go round in vain, until somebody changes what they look at.
 
 use super::controller::{Slot, World};
+use super::recent::Since;
+use super::spin::Trail;
+use crate::model::Kind;
 use crate::search::step::{Mode, NO_STEP, ObjectId, StepIndex};
 
 /// What a thread can run again only after.
@@ -16,6 +19,21 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
+    /// Is to be opened by a change to what this round, the thread's last one, used.
+    pub(super) fn prepare(&mut self, round: Since<'_>, trail: Trail<'_>) {
+        self.first = round.steps().next().unwrap_or(NO_STEP);
+        self.objects.clear();
+        for step in round.steps().filter(|&step| trail.notes[step as usize].kind != Kind::Spin) {
+            let accesses = trail.events[step as usize].accesses.into_iter();
+            for access in accesses.filter(|access| access.mode != Mode::None) {
+                match self.objects.iter_mut().find(|(object, _)| *object == access.object) {
+                    Some((_, last)) => *last = step,
+                    None => self.objects.push((access.object, step)),
+                }
+            }
+        }
+    }
+
     pub(super) fn objects(&self) -> impl Iterator<Item = ObjectId> {
         self.objects.iter().map(|(object, _)| *object)
     }

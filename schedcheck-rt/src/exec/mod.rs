@@ -62,7 +62,7 @@ pub use script::{Fate, Unmet};
 pub(crate) use threads::ScopeId;
 pub(crate) use watch::note_access;
 
-use crate::model::{Kind, ObjectKind, Op, Site};
+use crate::model::{Kind, ObjectKind, Objects, Op, Site};
 use crate::races::{Atomic, Order};
 use crate::search::step::{Alt, ObjectId};
 use controller::{Slot, Turn, World};
@@ -193,7 +193,7 @@ impl Active {
     /// The same of an operation with which the thread does not simply go on.
     #[inline(never)]
     fn perform_in_turn(self, op: &Op) -> u32 {
-        if let Some(answer) = self.world().does_at_once(Place::of(op), None) {
+        if let Some(answer) = self.world().does_at_once(Place::of(op), |objects| objects.looks(op)) {
             return answer;
         }
         self.await_turn(op);
@@ -230,7 +230,7 @@ impl Active {
     /// second access is made, as a read, and the answer is false.
     pub(crate) fn perform_if(&self, op: Op, condition: impl FnOnce() -> bool) -> bool {
         self.aside(|| {
-            self.world().does_at_once(Place::of(&op), None);
+            self.world().does_at_once(Place::of(&op), |_| None);
             if self.world().announce(&op) != Turn::Mine {
                 self.suspend();
             }
@@ -310,7 +310,12 @@ impl Active {
         let object = world.known_memory(memory.0).unwrap_or_else(|| world.memory_at(memory));
         let place = Place { kind, object, site };
         self.look_out_for_loop(place);
-        if world.does_at_once(place, expected.map(|value| (memory, value))).is_some() {
+        let looks = |_: &Objects| match expected {
+            None => (kind == Kind::Load).then_some(0),
+            // SAFETY: the cell of the operation that is about to be done.
+            Some(expected) => unsafe { patience::differs(memory, expected) }.then_some(0),
+        };
+        if world.does_at_once(place, looks).is_some() {
             return None;
         }
         if world.goes_on() {

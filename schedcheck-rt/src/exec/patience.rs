@@ -5,22 +5,23 @@
 //! run. But a count of rounds is a time-out, and to be impatient is an alternative of a step of its own ([`Kind::Spin`]): it
 //! draws on a budget as large as that of time-outs.
 //!
-//! The rounds that are left are then done in one go: nobody comes between, loads of what the loop looks at are part of that
-//! step, and hints are nothing. That is one of the possible schedules, and the one that shows what follows; those in
-//! which others come between the rounds are left out, which the coverage statement says.
+//! The rounds that are left are then done in one go: nobody comes between, looking at what the loop looks at is part of that
+//! step, and hints are nothing; a sleep lets its time pass. That is one of the possible schedules, and the one that shows what
+//! follows; those in which others come between the rounds are left out, which the coverage statement says.
 //!
-//! The step names what the loop looks at as read, so every change is ordered before or after it, and the loads find the same
-//! in all equivalent schedules. So it is with mutexes and exchanges that are tried and fail. It has place for two objects: loops
-//! that look at more always wait, and so do those that do something else ([`may_be_part`]). Where something has changed since
-//! the last round there is nothing to be done in one go.
+//! The step names what the loop looks at as read, so every change is ordered before or after it, and the looks find the same
+//! in all equivalent schedules. So it is with whatever is tried and fails, as long as it only looks then
+//! ([`crate::model::Objects::looks`]). Of objects with several parts it names those that the last round has read. It has place
+//! for two: loops that look at more always wait, and so do those that do something else ([`may_be_part`]). Where something has
+//! changed since the last round there is nothing to be done in one go.
 
 use super::Active;
 use super::controller::{StepNote, World};
 use super::spin::Place;
-use crate::model::{Kind, Op, Site, WOULD_BLOCK};
+use crate::model::{Kind, Objects, Op, Site};
 use crate::search::step::{Alt, ObjectId};
 
-/// Loads and hints that are done in one go. Who is not through with its loop then waits.
+/// Looks and hints that are done in one go. Who is not through with its loop then waits.
 const AT_ONCE: u32 = 1_000;
 
 /// Whether an operation of that kind can be done in one go with others.
@@ -28,11 +29,20 @@ pub(super) fn may_be_part(kind: Kind) -> bool {
     matches!(
         kind,
         Kind::Yield
+            | Kind::Sleep
             | Kind::Spin
+            | Kind::Fence
             | Kind::Load
-            | Kind::TryLock
             | Kind::CompareExchange
             | Kind::CompareExchangeWeak
+            | Kind::TryLock
+            | Kind::TryReadLock
+            | Kind::TryWriteLock
+            | Kind::Inspect
+            | Kind::IsFinished
+            | Kind::OnceLook
+            | Kind::TryReceive
+            | Kind::TrySend
     )
 }
 
@@ -40,7 +50,7 @@ pub(super) fn may_be_part(kind: Kind) -> bool {
 ///
 /// # Safety
 /// There must be an atomic of that size.
-unsafe fn differs((address, size): (usize, usize), expected: u64) -> bool {
+pub(super) unsafe fn differs((address, size): (usize, usize), expected: u64) -> bool {
     let value = address as *const u8;
     let mut bytes = [0; 8];
     // SAFETY: the caller's promise; threads run one at a time.
@@ -85,27 +95,24 @@ impl World {
         self.at_once.left > 0
     }
 
-    /// The answer to an operation that is done already, as part of that. With others it comes to an end.
-    /// `exchange`: the cell and what it is to have.
+    /// The answer to an operation that is done already, as part of that. With others it comes to an end. `looks`: what it
+    /// is told if it does no more than to look.
     #[inline]
     pub(super) fn does_at_once(
         &mut self,
         place: Place,
-        exchange: Option<((usize, usize), u64)>,
+        looks: impl FnOnce(&Objects) -> Option<u32>,
     ) -> Option<u32> {
-        if self.is_at_once() { self.goes_on_at_once(place, exchange) } else { None }
+        if self.is_at_once() { self.goes_on_at_once(place, looks) } else { None }
     }
 
     #[cold]
-    fn goes_on_at_once(&mut self, place: Place, exchange: Option<((usize, usize), u64)>) -> Option<u32> {
+    fn goes_on_at_once(&mut self, place: Place, looks: impl FnOnce(&Objects) -> Option<u32>) -> Option<u32> {
         let answer = match place.kind {
-            Kind::Yield => Some(0),
+            Kind::Yield | Kind::Sleep => Some(0),
             // What looks at the same behind the loop is a step of its own.
             _ if !self.was_in_round(place) => None,
-            Kind::Load => Some(0),
-            Kind::TryLock => (self.objects.summary(place.object) != 0).then_some(WOULD_BLOCK),
-            // SAFETY: the cell of the operation that is about to be done.
-            _ => exchange.filter(|&(cell, expected)| unsafe { differs(cell, expected) }).map(|_| 0),
+            _ => looks(&self.objects),
         };
         self.at_once.left = if answer.is_some() { self.at_once.left - 1 } else { 0 };
         if answer.is_some() && self.at_once.left == 0 {
@@ -125,7 +132,7 @@ impl World {
         mine.any(|&StepNote { kind, object, site, .. }| place.is_alike(&Place { kind, object, site }))
     }
 
-    /// What the running thread's loop looks at, if those are at most two.
+    /// What the running thread's loop looks at: at most two.
     fn looked_at(&self) -> [ObjectId; 2] {
         let mut objects = self.spins[self.running].gate.objects();
         [(); 2].map(|()| objects.next().unwrap_or(ObjectId::NONE))

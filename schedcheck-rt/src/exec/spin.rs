@@ -44,7 +44,7 @@ use super::survey::{Seen, Survey, Used};
 use super::written::Written;
 use crate::model::{Kind, Op, Site};
 use crate::races::VectorClock;
-use crate::search::step::{Access, Alt, Event, Mode, NO_STEP, ObjectId, StepIndex};
+use crate::search::step::{Access, Alt, Event, Mode, ObjectId, StepIndex};
 
 /// Rounds of a counting loop that are explored without a change from outside.
 const ROUNDS: u32 = 4;
@@ -487,13 +487,8 @@ impl World {
         self.spin_bound_reached |= !exact || self.races.is_none();
         let trail = Trail { notes: &self.notes, events: &self.trace.events };
         let Some(round) = spin.recent.since(place, trail.notes) else { return Round::Useful };
-        if later.is_some() {
-            Survey::of(round, trail, used);
-        }
-        spin.gate.first = round.steps().next().unwrap_or(NO_STEP);
-        spin.gate.objects.clear();
-        spin.gate.objects.extend(used.iter().map(|used| (used.object, used.last)));
-        let is_one_step = survey.only_looks && used.len() <= 2;
+        spin.gate.prepare(round, trail);
+        let is_one_step = survey.only_looks && spin.gate.objects().count() <= 2;
         if exact || !survey.hints || !is_one_step || self.script.active {
             return Round::InVain;
         }

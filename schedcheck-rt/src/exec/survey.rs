@@ -8,7 +8,7 @@ use super::patience;
 use super::recent::Since;
 use super::spin::Trail;
 use crate::model::Kind;
-use crate::search::step::{ObjectId, StepIndex};
+use crate::search::step::ObjectId;
 
 /// A round that left its objects as it found them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +27,10 @@ pub(super) struct Survey {
 /// An object that a round used.
 #[derive(Clone, Copy)]
 pub(super) struct Used {
-    pub(super) object: ObjectId,
+    object: ObjectId,
     /// Its state before the round's first access, and after its last one.
     found: u64,
     left: u64,
-    /// That last access.
-    pub(super) last: StepIndex,
 }
 
 /// What a round did.
@@ -61,10 +59,10 @@ impl Survey {
                 continue;
             }
             match used.iter_mut().find(|used| used.object == note.object) {
-                Some(used) => (used.last, used.left) = (step, note.after),
+                Some(used) => used.left = note.after,
                 None => {
                     let found = trail.events[step as usize].before;
-                    used.push(Used { object: note.object, found, left: note.after, last: step });
+                    used.push(Used { object: note.object, found, left: note.after });
                 }
             }
         }

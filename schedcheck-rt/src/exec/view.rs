@@ -307,11 +307,12 @@ impl<'a> ObjectNames<'a> {
     fn of(world: &'a World) -> Self {
         let mut names = ObjectNames { world, used: FxHashMap::default(), counts: FxHashMap::default() };
         for note in world.notes.iter().filter(|note| note.object != ObjectId::NONE) {
-            if let Entry::Vacant(used) = names.used.entry(note.object) {
+            let object = world.objects.whole(note.object);
+            if let Entry::Vacant(used) = names.used.entry(object) {
                 let noun = match note.kind {
                     // Its queue is modelled as that of a condvar, which the program knows nothing of.
                     Kind::FutexWait | Kind::FutexSleep | Kind::FutexWake => "futex",
-                    _ => world.objects.noun(note.object),
+                    _ => world.objects.noun(object),
                 };
                 let count = names.counts.entry(noun).or_default();
                 *count += 1;
@@ -326,6 +327,7 @@ impl<'a> ObjectNames<'a> {
         if object == ObjectId::NONE {
             return String::new();
         }
+        let object = self.world.objects.whole(object);
         let mut threads = self.world.threads.iter();
         if let Some(slot) = threads.position(|thread| thread.life == object || thread.token == object) {
             return thread_name(self.world, slot);

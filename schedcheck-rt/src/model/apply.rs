@@ -84,6 +84,23 @@ impl Objects {
         }
     }
 
+    /// What `op`, on something else than memory, would be told if it did no more than to look; `None` if it would do more. Who
+    /// could fail does: whoever asks has failed just before.
+    pub fn looks(&self, op: &Op) -> Option<u32> {
+        match (op.kind, self.states.get(op.object.0 as usize)) {
+            (Kind::Fence | Kind::Inspect, _) => Some(0),
+            (Kind::TryLock, Some(State::Mutex(mutex))) => mutex.owner().map(|_| WOULD_BLOCK),
+            (Kind::TryReadLock, Some(State::RwLock(rwlock))) => {
+                rwlock.may_hold_readers_back().then_some(WOULD_BLOCK)
+            }
+            (Kind::TryWriteLock, Some(State::RwLock(rwlock))) => rwlock.holder().map(|_| WOULD_BLOCK),
+            (Kind::IsFinished, Some(State::Thread(target))) => Some(target.is_finished()),
+            (Kind::OnceLook, Some(State::Once(once))) => Some(once.progress()),
+            (_, Some(State::Channel(channel))) => channel.looks(op),
+            _ => None,
+        }
+    }
+
     /// Executes `op`, which must be ready (or have the costly alternative of `moment`).
     #[inline(always)]
     pub fn apply(&mut self, moment: Moment, op: &Op) -> Applied {

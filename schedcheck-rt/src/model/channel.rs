@@ -314,6 +314,16 @@ impl Channel {
         applied.result(PASSED_ON)
     }
 
+    /// What an attempt would be told that moves no item; `None` of one that does, and of other operations.
+    pub(super) fn looks(&self, op: &Op) -> Option<u32> {
+        let told = match op.kind {
+            Kind::TrySend => self.trying_to_send(op.object).result,
+            Kind::TryReceive => self.trying_to_receive(op.object).result,
+            _ => return None,
+        };
+        (told != PASSED_ON).then_some(told)
+    }
+
     /// The accesses of a pending operation, as it would turn out now or as far as they are known. The
     /// parameter of every such operation is the capacity.
     pub(super) fn pending_accesses(&self, op: &Op) -> [Access; 2] {

@@ -91,6 +91,11 @@ impl Life {
         self.finished != NO_STEP
     }
 
+    /// What whoever looks is told.
+    pub(super) fn is_finished(&self) -> u32 {
+        if self.body_is_done() { FINISHED } else { 0 }
+    }
+
     /// The state of what `op` is about.
     pub(super) fn summary_for(&self, op: &Op) -> u64 {
         match op.kind {
@@ -135,10 +140,7 @@ impl Life {
                 Applied::access(handle(op.object), Mode::Write)
             }
             Kind::AwaitLetGo => Applied::access(handle(op.object), Mode::Await).enabled_by(self.let_go),
-            Kind::IsFinished => {
-                let finished = self.finished != NO_STEP;
-                Applied::access(op.object, Mode::Read).result(if finished { FINISHED } else { 0 })
-            }
+            Kind::IsFinished => Applied::access(op.object, Mode::Read).result(self.is_finished()),
             Kind::Leave | Kind::Detach => {
                 let last = std::mem::replace(&mut self.given_up, true);
                 Applied::access(result(op.object), Mode::Write).result(if last { LAST } else { 0 })

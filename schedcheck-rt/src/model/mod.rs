@@ -523,6 +523,13 @@ impl Objects {
         }
     }
 
+    /// The object of which `object` is a part, or itself.
+    pub fn whole(&self, object: ObjectId) -> ObjectId {
+        let parts = self.states[..=object.0 as usize].iter().rev();
+        let behind = parts.take_while(|state| matches!(state, State::Name)).count();
+        ObjectId(object.0 - behind as u32)
+    }
+
     /// What `object` is, in a word.
     pub fn noun(&self, object: ObjectId) -> &'static str {
         self.state(object).noun()

@@ -283,6 +283,11 @@ impl RwLock {
         Applied { free_alts, ..told(seen(Mode::TryAcquireShared)) }
     }
 
+    /// Whether an attempt to read fails, or does by an alternative.
+    pub(super) fn may_hold_readers_back(&self) -> bool {
+        self.writer.is_some() || self.holds_readers_back()
+    }
+
     /// A writer waits for those who have the lock, or is on its way to a lock that is free; or seems to.
     fn holds_readers_back(&self) -> bool {
         self.queued > 0 || self.marked

@@ -6,6 +6,7 @@
 mod draw;
 mod lives;
 mod notes;
+mod polls;
 mod program;
 mod shares;
 
@@ -17,6 +18,7 @@ use schedcheck_rt::exec::{Execution, Test, TestResult};
 use schedcheck_rt::search::step::{Budget, End, Model, Trace};
 use schedcheck_rt::search::{Options, Reduction, Search};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A sort of programs, by seeds.
 #[derive(Clone, Copy)]
@@ -29,6 +31,8 @@ struct Programs {
 
 const WORKING: Programs = Programs { body: program::body, describe: program::describe, most: 1_000 };
 const ENDING: Programs = Programs { body: lives::body, describe: lives::describe, most: 1_000 };
+const POLLING: Programs = Programs { body: polls::body, describe: polls::describe, most: 4_000 };
+const HASTY: Programs = Programs { body: polls::hasty, ..POLLING };
 const SHARING: Programs = Programs { body: shares::body, describe: shares::describe, most: 4_000 };
 
 /// Every end that a search met, and the fewest preemptions that led there.
@@ -106,10 +110,15 @@ fn compare(programs: Programs, seed: u64, budget: u16) -> bool {
 }
 
 /// `SCHEDCHECK_RANDOM=FROM..TO` compares other programs, and more.
-fn seeds() -> std::ops::Range<u64> {
+fn seeds() -> Range<u64> {
+    seeds_up_to(25)
+}
+
+/// The same, more of them where each takes little time.
+fn seeds_up_to(end: u64) -> Range<u64> {
     let asked = std::env::var("SCHEDCHECK_RANDOM").ok();
     let parse = |text: &str| text.parse().expect("SCHEDCHECK_RANDOM is FROM..TO");
-    asked.and_then(|text| text.split_once("..").map(|(from, to)| parse(from)..parse(to))).unwrap_or(0..25)
+    asked.and_then(|text| text.split_once("..").map(|(from, to)| parse(from)..parse(to))).unwrap_or(0..end)
 }
 
 #[test]
@@ -148,4 +157,44 @@ fn every_end_of_programs_that_end_badly_is_found_with_one_of_each_costly_alterna
 fn every_end_of_programs_that_share_a_lock_is_found() {
     let compared = seeds().filter(|&seed| compare(SHARING, seed, 0)).count();
     assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+}
+
+#[test]
+fn every_end_of_programs_that_poll_is_found() {
+    let compared = seeds().filter(|&seed| compare(POLLING, seed, 0)).count();
+    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+}
+
+#[test]
+fn every_end_of_programs_that_poll_is_found_with_one_of_each_costly_alternative() {
+    let compared = seeds().filter(|&seed| compare(POLLING, seed, 1)).count();
+    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+}
+
+/// Whoever tries several times succeeds or gives up at a moment at which one attempt would do so, and the other way
+/// round: the ends are the same. But only one thread in an execution gives up while others could still run, and a loop
+/// right behind another one at the same place is one loop with it.
+#[test]
+fn to_poll_ends_as_to_try_once_at_any_moment() {
+    let once = |times: u16| Budget { spurious: 0, timeouts: times, weak_failures: 0 };
+    let gave_up = polls::GAVE_UP.to_string();
+    let (seeds, mut compared) = (seeds_up_to(400), 0);
+    for seed in seeds.clone() {
+        let _alone = alone();
+        choose(seed);
+        if polls::has_loops_in_a_row(seed) {
+            continue;
+        }
+        let Some(truth) = ends(HASTY, by("dfs", once(0))) else { continue };
+        let Some(found) = ends(POLLING, by("mdpor,pb", once(1))) else { continue };
+        let told = || format!("program {seed}: {}", polls::describe(seed));
+        for end in found.keys() {
+            assert!(truth.contains_key(end), "{}: {end} not in {truth:?}", told());
+        }
+        for end in truth.keys().filter(|end| end.matches(&gave_up).count() <= 1) {
+            assert!(found.contains_key(end), "{}: {end} not in {found:?}", told());
+        }
+        compared += 1;
+    }
+    assert!(4 * compared > seeds.count(), "many programs are small enough, not {compared}");
 }
