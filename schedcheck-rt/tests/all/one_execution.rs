@@ -562,3 +562,25 @@ fn an_atomic_refuses_orderings_as_in_std_and_the_execution_goes_on() {
     let trace = passes(body, &[]);
     assert_eq!((reported(), trace.events.len()), (expected, 4), "the stores, between beginning and end");
 }
+
+/// Code in C asks how much room there is behind an address (SQLite, for one), and uses it.
+#[test]
+fn the_size_of_a_block_is_that_of_the_heap_that_it_is_from() {
+    fn room() -> usize {
+        // SAFETY: a new block, which is given back.
+        unsafe {
+            let block = libc::malloc(100);
+            let room = libc::malloc_usable_size(block);
+            libc::free(block);
+            room
+        }
+    }
+    fn body() -> TestResult {
+        report((100..200).contains(&room()));
+        Ok(())
+    }
+    let _alone = alone();
+    assert!((100..200).contains(&room()));
+    passes(body, &[]);
+    assert_eq!(reported(), "true");
+}
