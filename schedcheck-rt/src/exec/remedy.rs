@@ -62,11 +62,15 @@ pub(super) fn remedy(world: &World, race: &Race) -> String {
         let both = stolen.iter().zip(&weak).map(|(stolen, weak)| format!("{stolen}; {weak}")).next();
         both.or(stolen).or(weak)
     };
-    precise().unwrap_or_else(|| {
+    let remedy = precise().unwrap_or_else(|| {
         "a lock that both threads hold, a message, a join, or an atomic that one thread stores with \
          Ordering::Release and the other loads with Ordering::Acquire would order them"
             .to_owned()
-    })
+    });
+    if race.earlier.touch.is_atomic() && race.later.touch.is_atomic() {
+        return format!("atomic accesses need no order only if they are to the very same bytes; {remedy}");
+    }
+    remedy
 }
 
 fn atomics(world: &World) -> Vec<Atomic> {

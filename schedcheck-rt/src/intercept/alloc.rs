@@ -5,6 +5,7 @@
 //! its own use lives longer than an execution. Hence the return address, which each entry point
 //! passes on.
 
+use super::outside::look_up;
 use crate::exec::heap;
 use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
@@ -131,6 +132,35 @@ unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: u
     // SAFETY: the caller's promise.
     unsafe { *out = block };
     0
+}
+
+/// Where the C library's `malloc_usable_size` is; 0: it was not looked up. It has no second name for it.
+static USABLE_SIZE: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks it up, before the first execution.
+pub(super) fn resolve() {
+    USABLE_SIZE.store(look_up(c"malloc_usable_size"), Ordering::Relaxed);
+}
+
+/// `malloc_usable_size`.
+///
+/// # Safety
+/// As the C library's.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn malloc_usable_size(pointer: *mut c_void) -> usize {
+    type UsableSize = unsafe extern "C" fn(*mut c_void) -> usize;
+    if let Some(size) = heap::size_of_block(pointer.cast()) {
+        return size;
+    }
+    if USABLE_SIZE.load(Ordering::Relaxed) == 0 {
+        resolve();
+    }
+    match USABLE_SIZE.load(Ordering::Relaxed) {
+        // It need not say more than that.
+        0 => 0,
+        // SAFETY: the C library's function; the caller's promise.
+        real => unsafe { std::mem::transmute::<usize, UsableSize>(real)(pointer) },
+    }
 }
 
 /// `free`.

@@ -9,15 +9,17 @@ use super::timers;
 use super::{error_number, real_syscall, set_error_number};
 use crate::exec::Active;
 use std::ffi::{CStr, c_int, c_long};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+const WORDS: usize = 16;
+
 /// A set of descriptors. Larger ones are never in it.
-struct Descriptors([AtomicU64; 16]);
+struct Descriptors([AtomicU64; WORDS]);
 
 impl Descriptors {
     const fn new() -> Self {
-        Descriptors([const { AtomicU64::new(0) }; 16])
+        Descriptors([const { AtomicU64::new(0) }; WORDS])
     }
 
     fn place(&self, descriptor: usize) -> Option<(&AtomicU64, u64)> {
@@ -55,6 +57,12 @@ static POLLS: Descriptors = Descriptors::new();
 /// Those that wait for anything else, too.
 static LEADING_OUT: Descriptors = Descriptors::new();
 
+/// By descriptor, which instance of `epoll` it is, in order of their making: a copy of a descriptor is the same one. (mio
+/// waits with one, and registers with a copy.)
+static INSTANCES: [AtomicU16; WORDS * 64] = [const { AtomicU16::new(0) }; WORDS * 64];
+/// How many there were.
+static MADE: AtomicU16 = AtomicU16::new(0);
+
 /// Whether there is one in any of these.
 static ANY: AtomicBool = AtomicBool::new(false);
 
@@ -69,7 +77,7 @@ pub(super) fn perform(
     let of_own = OWN.has(first);
     match name.to_bytes() {
         b"eventfd" => opened(&OWN, real(arguments)),
-        b"epoll_create1" => opened(&POLLS, real(arguments)),
+        b"epoll_create1" => poll_opened(real(arguments), MADE.fetch_add(1, Relaxed)),
         b"timerfd_create" => {
             timers::create(second).map_or_else(|| real(arguments), |timer| opened(&OWN, timer))
         }
@@ -77,15 +85,15 @@ pub(super) fn perform(
         b"timerfd_gettime" if timers::has(first) => timers::get(active, first, second),
         b"pipe" | b"pipe2" => both_opened(real(arguments), first),
         b"socketpair" => both_opened(real(arguments), fourth),
-        b"dup" | b"fcntl" | b"fcntl64" if of_own && copies(name, second) => opened(&OWN, real(arguments)),
-        b"dup2" | b"dup3" => {
+        b"dup" | b"fcntl" | b"fcntl64" if copies(name, second) => copied(first, real(arguments)),
+        // To itself, it changes nothing.
+        b"dup2" | b"dup3" if first != second => {
             forget(second);
-            let answer = real(arguments);
-            if of_own { opened(&OWN, answer) } else { answer }
+            copied(first, real(arguments))
         }
         b"epoll_ctl" => {
             if !OWN.has(third) && second as c_int == libc::EPOLL_CTL_ADD {
-                LEADING_OUT.add(first);
+                leads_out(first);
             }
             change(active, || real(arguments))
         }
@@ -234,7 +242,7 @@ fn patience(descriptor: usize, is_read: bool) -> Option<Duration> {
     Some(limit).filter(|limit| *limit > Duration::ZERO)
 }
 
-/// Whether a call that is made for an own descriptor gives another name to it.
+/// Whether a call gives another name to a descriptor.
 fn copies(name: &CStr, command: usize) -> bool {
     name == c"dup" || matches!(command as c_int, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC)
 }
@@ -252,6 +260,41 @@ fn opened(set: &Descriptors, answer: usize) -> usize {
         ANY.store(true, Relaxed);
     }
     answer
+}
+
+/// Another name for what a descriptor stands for.
+fn copied(descriptor: usize, answer: usize) -> usize {
+    if OWN.has(descriptor) {
+        return opened(&OWN, answer);
+    }
+    if POLLS.has(descriptor) {
+        poll_opened(answer, INSTANCES[descriptor].load(Relaxed));
+        if LEADING_OUT.has(descriptor) {
+            leads_out(descriptor);
+        }
+    }
+    answer
+}
+
+/// A descriptor of this instance of `epoll`, unless the call failed.
+fn poll_opened(answer: usize, instance: u16) -> usize {
+    let descriptor = usize::try_from(answer as c_int).ok();
+    if let Some(its) = descriptor.and_then(|descriptor| INSTANCES.get(descriptor)) {
+        its.store(instance, Relaxed);
+    }
+    opened(&POLLS, answer)
+}
+
+/// This instance of `epoll` waits for something from outside, by whatever descriptor that is asked.
+fn leads_out(poll: usize) {
+    LEADING_OUT.add(poll);
+    let Some(instance) = INSTANCES.get(poll).filter(|_| POLLS.has(poll)) else { return };
+    let instance = instance.load(Relaxed);
+    for descriptor in (0..INSTANCES.len()).filter(|&descriptor| POLLS.has(descriptor)) {
+        if INSTANCES[descriptor].load(Relaxed) == instance {
+            LEADING_OUT.add(descriptor);
+        }
+    }
 }
 
 /// The two descriptors that a call has written to `pair`, unless it failed.

@@ -33,9 +33,11 @@ pub(crate) use random::mixed;
 /// Makes sure the linker keeps every symbol of this folder, and resolves the real ones before
 /// the first execution.
 pub(crate) fn prepare() {
+    alloc::resolve();
     outside::resolve();
     std::hint::black_box([
         alloc::malloc as *const (),
+        alloc::malloc_usable_size as *const (),
         clock::clock_gettime as *const (),
         clock::gettimeofday as *const (),
         clock::time as *const (),

@@ -283,8 +283,10 @@ impl ObjectKind {
     /// How many parts that are accessed on their own follow the object.
     pub const fn parts(self) -> u32 {
         match self {
-            // A poison flag, or the queue of writers, or "done".
-            ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::Once { .. } => 1,
+            // The poison flag, or "done".
+            ObjectKind::Mutex | ObjectKind::Once { .. } => 1,
+            // The poison flag and the queue of writers.
+            ObjectKind::RwLock => 2,
             ObjectKind::Thread => life::PARTS,
             ObjectKind::Channel { .. } => channel::CHANNEL_OBJECTS - 1,
             _ => 0,

@@ -4,7 +4,7 @@
 //! both must be explored. Three choices keep that cheap:
 //!
 //! * `write` is two steps: a request, which joins the queue of writers, and the acquisition. The
-//!   queue is an object of its own, numbered after the lock, and a request is a [`Mode::Mark`] on it:
+//!   queue is an object of its own, numbered after the poison flag, and a request is a [`Mode::Mark`] on it:
 //!   requests commute, and nobody else looks at the queue unless the points below make somebody look.
 //! * `read` passes waiting writers and does not look at the queue. Its free alternative 1 is to
 //!   stand in line: a decision that takes nothing, followed by an acquisition that also waits until
@@ -22,7 +22,8 @@
 //! once, when what a holder will do may not be known.
 //!
 //! A nested acquisition and its release change nothing for others, who see the lock shared from the
-//! first guard of a thread to its last: they touch no object.
+//! first guard of a thread to its last. The acquisition is told of poison, which others may clear meanwhile, so it
+//! reads the poison flag; the release touches no object.
 //!
 //! A downgrade lets readers in and writers not, so it commutes with nothing, and the search is told that the thread
 //! shares the lock from there ([`Mode::Downgrade`]): a plain release would say that it is free for a writer whose
@@ -58,7 +59,7 @@
 //! reduced search. It looks at the queue and at the lock, which the writer leaves and takes, and has both alternatives there.
 //! For `read`, to be held back from a free lock is to be scheduled later: nothing is in the writer's way.
 
-use super::{Applied, Kind, Moment, Op, Ready};
+use super::{Applied, Kind, Moment, Op, Ready, poison_of};
 use crate::search::step::{Access, Alt, Mode, NO_STEP, ObjectId, ReadsWhen, StepIndex, ThreadId};
 
 /// Answer of a `read` that decided to stand in line: nothing is held yet.
@@ -184,7 +185,7 @@ impl RwLock {
             Kind::ReadLock => self.read(moment, op.object),
             Kind::ReadLockInLine if self.is_shared_by(moment.thread) => {
                 self.readers.push(moment.thread);
-                Applied::access(queue, Mode::Read)
+                looking(nested_acquisition(op.object), queue)
             }
             Kind::ReadLockInLine => {
                 self.readers.push(moment.thread);
@@ -246,7 +247,8 @@ impl RwLock {
 
     fn read(&mut self, moment: Moment, lock: ObjectId) -> Applied {
         let nested = self.is_shared_by(moment.thread);
-        let acquired = if nested { Applied::LOCAL } else { Applied::access(lock, Mode::AcquireShared) };
+        let acquired =
+            if nested { nested_acquisition(lock) } else { Applied::access(lock, Mode::AcquireShared) };
         if moment.alt == HELD_BACK {
             // Takes nothing, but is possible only where the lock could be taken: ordered alike.
             let answer = if nested { NESTED_IN_LINE } else { IN_LINE };
@@ -264,7 +266,7 @@ impl RwLock {
     fn try_read(&mut self, moment: Moment, op: &Op, queue: ObjectId) -> Applied {
         let nested = self.is_shared_by(moment.thread);
         let seen = |mode| match nested {
-            true => Applied::access(queue, Mode::Read),
+            true => looking(nested_acquisition(op.object), queue),
             false => looking(Applied::access(op.object, mode), queue),
         };
         let told = |applied: Applied| match nested {
@@ -349,10 +351,14 @@ impl RwLock {
     }
 }
 
-/// The object that stands for the writers that wait, and for the poison flag, which is looked at as
-/// rarely.
+/// The object that stands for the writers that wait.
 const fn queue(lock: ObjectId) -> ObjectId {
-    ObjectId(lock.0 + 1)
+    ObjectId(lock.0 + 2)
+}
+
+/// What one more guard of a reader accesses: it is told of poison.
+fn nested_acquisition(lock: ObjectId) -> Applied {
+    Applied::access(poison_of(lock), Mode::Read)
 }
 
 impl RwLock {
@@ -366,7 +372,7 @@ impl RwLock {
             Kind::ReadLockInLine if !enabled && op.arg == NESTED_IN_LINE => Applied::LOCAL,
             Kind::ReadLockInLine if !enabled => Applied::access(lock, Mode::AcquireShared),
             Kind::ReadLock => Applied::access(lock, Mode::AcquireShared),
-            Kind::ReadLockInLine if op.arg == NESTED_IN_LINE => Applied::access(queue, Mode::Read),
+            Kind::ReadLockInLine if op.arg == NESTED_IN_LINE => looking(nested_acquisition(lock), queue),
             Kind::ReadLockInLine => looking(Applied::access(lock, Mode::AcquireShared), queue),
             Kind::TryReadLock => looking(Applied::access(lock, Mode::TryAcquireShared), queue),
             Kind::ReadUnlock => Applied::access(lock, self.release_mode()),

@@ -7,6 +7,10 @@
 //! races with the one that is kept: if it were ordered after the later, it would be ordered after the earlier too. So
 //! the first access of an execution that races with any earlier one is noticed, and no other.
 //!
+//! Atomic accesses need no order among each other where both have the same bytes. Where they have some in common and one of
+//! them writes, they do (the documentation of `std::sync::atomic` on accesses of mixed sizes). So an atomic access covers
+//! another one only if it has the same bytes.
+//!
 //! An access is *redundant* if its thread has made one that covers it at the same time of its clock, whatever others have
 //! done since. Its time passes whenever a thread publishes what it knows. So nobody can be ordered between the two: what
 //! others did since and conflicts with the second access has raced with the first one, and ended the execution.
@@ -78,9 +82,22 @@ impl Entry {
         self.thread == new.thread
             && self.time == new.time
             && new.bytes & !self.bytes == 0
-            && self.touch.covers(new.touch)
+            && self.covers(new)
             // After the end of memory nothing is redundant, and its end never is.
             && !matches!((self.touch, new.touch), (Touch::Free, _) | (_, Touch::Free))
+    }
+
+    /// Whether two accesses to some common bytes need an order.
+    #[inline]
+    const fn conflicts(&self, other: &Entry) -> bool {
+        self.touch.conflicts(other.touch)
+            || self.bytes != other.bytes && (self.touch.writes() || other.touch.writes())
+    }
+
+    /// Whether it conflicts with all that `other`, of which it has all bytes that are asked for, conflicts with there.
+    #[inline]
+    const fn covers(&self, other: &Entry) -> bool {
+        self.touch.covers(other.touch) && (!self.touch.is_atomic() || self.bytes == other.bytes)
     }
 
     #[inline]
@@ -97,10 +114,10 @@ impl Entry {
             return false;
         }
         let is_before = self.happened_before(new.thread, clock);
-        if !is_before && self.touch.conflicts(new.touch) || self.touch == Touch::Free {
+        if !is_before && self.conflicts(new) || self.touch == Touch::Free {
             return true;
         }
-        if is_before && new.touch.covers(self.touch) {
+        if is_before && new.covers(self) {
             self.bytes &= !shared;
         }
         false

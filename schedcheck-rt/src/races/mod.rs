@@ -1,4 +1,5 @@
-//! Data races: two accesses to the same memory, of which one writes and not both are atomic, that nothing orders.
+//! Data races: two accesses to the same memory, of which one writes and not both are atomic, that nothing orders. Or both are
+//! atomic and overlap in part: to the search, atomics at different addresses have nothing to do with each other.
 //!
 //! The compiler tells us of every plain access of user code, the facades of every synchronisation. From the latter follows
 //! *happens-before* as the memory model of C++20, which is Rust's, defines it: program order, `edges.rs`, and the orderings

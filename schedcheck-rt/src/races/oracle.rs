@@ -50,17 +50,25 @@ pub(super) enum Action {
     },
 }
 
+/// So many atomics are apart from each other. One more is a half of the first.
+pub(super) const ATOMICS: usize = 3;
+
+/// Where an atomic lies in the same memory, and how many bytes it has.
+pub(super) const fn place(atomic: usize) -> (usize, usize) {
+    if atomic == ATOMICS { (4, 4) } else { (atomic * 8, 8) }
+}
+
 impl Action {
-    /// The bytes that it accesses, and how. Atomics lie in the same memory, eight bytes each.
+    /// The bytes that it accesses, and how.
     fn touched(self) -> Option<(Touch, usize, usize)> {
-        match self {
-            Action::Plain { touch, at, size } => Some((touch, at, size)),
-            Action::Load { atomic, .. } => Some((Touch::AtomicRead, atomic * 8, 8)),
-            Action::Store { atomic, .. } | Action::Rmw { atomic, .. } => {
-                Some((Touch::AtomicWrite, atomic * 8, 8))
-            }
-            _ => None,
-        }
+        let (touch, atomic) = match self {
+            Action::Plain { touch, at, size } => return Some((touch, at, size)),
+            Action::Load { atomic, .. } => (Touch::AtomicRead, atomic),
+            Action::Store { atomic, .. } | Action::Rmw { atomic, .. } => (Touch::AtomicWrite, atomic),
+            _ => return None,
+        };
+        let (at, size) = place(atomic);
+        Some((touch, at, size))
     }
 
     fn atomic(self) -> Option<usize> {
@@ -104,10 +112,11 @@ pub(super) fn first_race(trace: &Traced) -> Option<usize> {
 fn conflict(trace: &Traced, one: usize, other: usize) -> bool {
     let (Some(one), Some(other)) = (trace[one].1.touched(), trace[other].1.touched()) else { return false };
     let overlap = one.1 < other.1 + other.2 && other.1 < one.1 + one.2;
+    let same = (one.1, one.2) == (other.1, other.2);
     let (one, other) = (one.0, other.0);
     let writes = |touch| matches!(touch, Touch::Write | Touch::AtomicWrite);
     let atomic = |touch| matches!(touch, Touch::AtomicRead | Touch::AtomicWrite);
-    overlap && (writes(one) || writes(other)) && !(atomic(one) && atomic(other))
+    overlap && (writes(one) || writes(other)) && !(same && atomic(one) && atomic(other))
 }
 
 /// For every action the set of those before it.
@@ -185,5 +194,5 @@ fn reads_from_sequence(trace: &Traced, store: usize, load: usize) -> bool {
 
 fn plainly_written(action: Action, atomic: Option<usize>) -> bool {
     let Action::Plain { touch: Touch::Write, at, size } = action else { return false };
-    atomic.is_some_and(|atomic| at <= atomic * 8 && atomic * 8 + 8 <= at + size)
+    atomic.map(place).is_some_and(|(start, length)| at <= start && start + length <= at + size)
 }

@@ -1,6 +1,6 @@
 //! The detector against the oracle, on random traces.
 
-use super::oracle::{Action, first_race};
+use super::oracle::{ATOMICS, Action, first_race, place};
 use super::{Atomic, Detector, HeapLayout, Order, Touch};
 use crate::model::{Applied, Kind, Moment, Op};
 use crate::search::step::{Alt, Mode, ObjectId, ThreadId};
@@ -10,7 +10,6 @@ use std::panic::Location;
 
 const BASE: usize = 0x5000;
 const MEMORY: usize = 64;
-const ATOMICS: usize = 3;
 const LOCKS: usize = 2;
 const THREADS: usize = 4;
 
@@ -51,7 +50,7 @@ impl Possible {
         if !self.started[thread] || self.ended[thread] {
             return None;
         }
-        let atomic = at % ATOMICS;
+        let atomic = if at % 16 == 15 { ATOMICS } else { at % ATOMICS };
         let lock = at % LOCKS;
         let other = at % THREADS;
         let action = match what {
@@ -59,8 +58,8 @@ impl Possible {
             0..=2 => Action::Plain { touch: Touch::Read, at: ATOMICS * 8 + at % 12, size },
             3..=4 => Action::Plain { touch: Touch::Write, at: ATOMICS * 8 + at % 12, size },
             // Initialisation and plain reads of what is otherwise atomic.
-            5 => Action::Plain { touch: Touch::Write, at: atomic * 8, size: 8 },
-            6 => Action::Plain { touch: Touch::Read, at: atomic * 8, size: 4 },
+            5 => Action::Plain { touch: Touch::Write, at: at % ATOMICS * 8, size: 8 },
+            6 => Action::Plain { touch: Touch::Read, at: at % ATOMICS * 8, size: 4 },
             7..=9 => Action::Load { atomic, order },
             10..=11 => Action::Store { atomic, order },
             12..=13 => Action::Rmw { atomic, order },
@@ -138,7 +137,10 @@ impl Bench {
         let atomic = |number: usize| ObjectId(number as u32);
         let lock = |number: usize| ObjectId((100 + number) as u32);
         let life = |thread: usize| ObjectId((200 + thread) as u32);
-        let place = |number: usize| (BASE + number * 8, 8);
+        let place = |number: usize| {
+            let (at, size) = place(number);
+            (BASE + at, size)
+        };
         match action {
             Action::Plain { touch, at, size } => {
                 // A thread accesses memory only when it has its turn.
@@ -235,6 +237,23 @@ fn random_traces_have_races_and_also_have_none() {
         }
     }
     assert!(racy > 400 && long_and_clean > 50, "{racy} racy, {long_and_clean} long and clean");
+}
+
+#[test]
+fn atomics_of_different_sizes_race_unless_both_are_read() {
+    let atomics = [Touch::AtomicRead, Touch::AtomicWrite];
+    for (earlier, later) in atomics.into_iter().flat_map(|one| atomics.map(|other| (one, other))) {
+        let mut bench = Bench::new();
+        bench.begin(1);
+        bench.act(0, Action::Spawn { child: 1 });
+        assert_eq!(bench.detector.touch(BASE, 8, earlier, 0), None);
+        // What its thread does with a half hides nothing of that.
+        assert_eq!(bench.detector.touch(BASE + 4, 4, later, 0), None);
+        bench.step(1, Kind::Begin, ObjectId::NONE);
+        assert_eq!(bench.detector.touch(BASE, 8, Touch::AtomicRead, 0).is_some(), later.writes());
+        let race = bench.detector.touch(BASE + 4, 4, later, 0);
+        assert_eq!(race.is_some(), earlier.writes() || later.writes(), "{earlier:?} {later:?}");
+    }
 }
 
 #[test]

@@ -213,3 +213,26 @@ fn poison_is_seen_and_cleared_in_every_order() {
     });
     assert_eq!(summary.results.len(), 6, "{summary:?}");
 }
+
+/// A guard beside one that the thread has already takes nothing, but it is told of the poison.
+#[test]
+fn poison_is_cleared_between_two_guards_of_one_reader() {
+    let summary = exhaust(|| {
+        let lock = RwLock::new(());
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            let _guard = lock.write();
+            resume_unwind(Box::new(()));
+        }));
+        thread::scope(|scope| {
+            scope.spawn(|| lock.clear_poison());
+            let outer = lock.read();
+            let inner = lock.read();
+            let tried = lock.try_read();
+            report((outer.is_err(), inner.is_err(), tried.is_err()));
+        });
+        Ok(())
+    });
+    let expected =
+        ["(false, false, false)", "(true, false, false)", "(true, true, false)", "(true, true, true)"];
+    assert_eq!(outcomes(&summary), expected);
+}

@@ -9,6 +9,7 @@ use schedcheck_rt::search::step::Budget;
 use std::io::{ErrorKind, Read, Write, pipe};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 #[test]
@@ -197,6 +198,40 @@ fn two_that_ask_do_not_commute() {
         Ok(())
     }
     assert_eq!(outcomes("two that ask", body, Budget::NONE), set(&["(0, 1)", "(1, 0)"]));
+}
+
+/// As mio does it: one descriptor to wait, a copy of it to register what is waited for.
+#[test]
+fn a_copy_of_an_epoll_is_the_same_one() {
+    fn body() -> TestResult {
+        let Waker { poll, event } = Waker::new();
+        let copy = Waker { poll: poll.try_clone().unwrap(), event };
+        thread::scope(|scope| {
+            scope.spawn(|| copy.wake());
+            // Long enough for whoever would wait for real.
+            report(copy.wait(1_000));
+        });
+        Ok(())
+    }
+    assert_eq!(outcomes("a copy", body, Budget::NONE), set(&["1"]));
+}
+
+#[test]
+fn what_comes_from_outside_is_waited_for_whatever_it_was_registered_with() {
+    fn body() -> TestResult {
+        let mut program = Command::new("sleep").arg("0.1").stdout(Stdio::piped()).spawn().unwrap();
+        let waker = Waker::new();
+        let copy = waker.poll.try_clone().unwrap();
+        let output = program.stdout.as_ref().unwrap().as_raw_fd();
+        let mut wanted = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 8 };
+        // SAFETY: all of them are open.
+        let added =
+            unsafe { libc::epoll_ctl(copy.as_raw_fd(), libc::EPOLL_CTL_ADD, output, &raw mut wanted) };
+        report((added, waker.wait(-1)));
+        program.wait().unwrap();
+        Ok(())
+    }
+    assert_eq!(outcomes("the end of a program", body, Budget::NONE), set(&["(0, 1)"]));
 }
 
 #[test]

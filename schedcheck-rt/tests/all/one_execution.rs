@@ -1,18 +1,18 @@
 //! One execution through the facades: default behaviour, deltas, verdicts.
 
 use crate::backends::bodies::{locks_in_opposite_order, spins_without_a_hint};
-use crate::support::{alone, execute, passes};
+use crate::support::{alone, execute, passes, report, reported};
 use schedcheck_rt::exec::outcome::{Deadlock, LostWakeup, Outcome};
 use schedcheck_rt::exec::{Execution, Test, TestResult};
-use schedcheck_rt::facade::sync::atomic::AtomicUsize;
+use schedcheck_rt::facade::sync::atomic::{AtomicPtr, AtomicUsize};
 use schedcheck_rt::facade::sync::{Condvar, Mutex, mpsc};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::{
     Alt, Choice, Decision, Delta, End, Event, Guide, Mode, Model, Pending, Plan, StepIndex, ThreadId, Trace,
 };
-use std::panic::catch_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release, SeqCst};
 use std::time::Duration;
 
 /// Executes `body` with default behaviour but for steps at which another thread runs.
@@ -522,4 +522,65 @@ fn steps_at_which_a_loop_comes_round_are_marked() {
     let used = trace.events.iter().filter(|event| event.accesses[0].mode != Mode::None);
     let marks: Vec<bool> = used.take(12).map(|event| event.comes_round).collect();
     assert_eq!(marks, [[false; 8].as_slice(), &[true; 4]].concat());
+}
+
+/// std refuses orderings that an operation cannot have. Whoever catches that goes on under control.
+#[test]
+fn an_atomic_refuses_orderings_as_in_std_and_the_execution_goes_on() {
+    fn refused<R>(operation: impl FnOnce() -> R) -> String {
+        let payload = catch_unwind(AssertUnwindSafe(|| drop(operation()))).expect_err("it is refused");
+        payload.downcast_ref::<&str>().expect("std's text").to_string()
+    }
+    fn texts() -> Vec<String> {
+        let (number, pointer) = (AtomicUsize::new(0), AtomicPtr::<u8>::default());
+        // Not to be seen by the lint that knows what is refused.
+        let [acquire, release, both] = [Acquire, Release, AcqRel].map(std::hint::black_box);
+        let null = std::ptr::null_mut();
+        vec![
+            refused(|| number.load(release)),
+            refused(|| number.load(both)),
+            refused(|| number.store(1, acquire)),
+            refused(|| number.store(1, both)),
+            refused(|| number.compare_exchange(0, 1, SeqCst, release)),
+            refused(|| number.compare_exchange(0, 1, SeqCst, both)),
+            refused(|| number.compare_exchange_weak(0, 1, SeqCst, release)),
+            refused(|| number.fetch_update(SeqCst, release, |_| Some(1))),
+            refused(|| pointer.load(release)),
+            refused(|| pointer.store(null, acquire)),
+            refused(|| pointer.compare_exchange(null, null, SeqCst, both)),
+        ]
+    }
+    fn body() -> TestResult {
+        report(texts());
+        let changed = AtomicUsize::new(0);
+        changed.store(1, SeqCst);
+        changed.store(2, SeqCst);
+        Ok(())
+    }
+    let _alone = alone();
+    let expected = format!("{:?}", texts());
+    let trace = passes(body, &[]);
+    assert_eq!((reported(), trace.events.len()), (expected, 4), "the stores, between beginning and end");
+}
+
+/// Code in C asks how much room there is behind an address (SQLite, for one), and uses it.
+#[test]
+fn the_size_of_a_block_is_that_of_the_heap_that_it_is_from() {
+    fn room() -> usize {
+        // SAFETY: a new block, which is given back.
+        unsafe {
+            let block = libc::malloc(100);
+            let room = libc::malloc_usable_size(block);
+            libc::free(block);
+            room
+        }
+    }
+    fn body() -> TestResult {
+        report((100..200).contains(&room()));
+        Ok(())
+    }
+    let _alone = alone();
+    assert!((100..200).contains(&room()));
+    passes(body, &[]);
+    assert_eq!(reported(), "true");
 }

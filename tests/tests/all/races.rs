@@ -26,6 +26,10 @@ const MESSAGES: &[(&str, &str)] = &[
     ("accesses::buggy_comparison", "data race: thread 'main' reads 30 bytes"),
     ("accesses::buggy_set", "data race: thread 'main' writes 64 bytes"),
     (
+        "orderings::buggy_atomics_of_different_sizes",
+        "data race: thread 'main' atomically reads 8 bytes and thread 'thread-1' atomically writes 4 bytes",
+    ),
+    (
         "counted::buggy_count_that_is_read_again",
         "double free: thread 'main' frees memory that thread 'thread-1' has freed already",
     ),

@@ -131,6 +131,7 @@ const PASSING: &[(&str, Coverage, &[&str])] = &[
     ("once::lazy_value_is_made_by_one", Exactly(2), &["made 1 by main false", "made 1 by main true"]),
     ("once::once_is_poisoned_for_the_second", Exactly(2), &["false false", "true true"]),
     ("once::once_runs_for_one", Exactly(2), &["1", "2"]),
+    ("panics::asking_for_a_panic_is_no_step", Exactly(1), &[]),
     ("panics::is_poisoned_looks_at_a_race", Exactly(2), &["false", "true"]),
     ("panics::joined_thread_panics", Exactly(1), &["Some(\"boom\")"]),
     ("panics::not_poisoned_by_a_reader", Exactly(2), &["true false"]),

@@ -86,8 +86,9 @@ pub fn park_timeout_ms(ms: u32) {
     park_timeout(Duration::from_millis(ms.into()));
 }
 
-/// The same as [`std::thread::panicking`].
-#[inline]
+/// The same as [`std::thread::panicking`]. Not inlined: std's is, and looks at an atomic, which would be a step of the program.
+#[must_use]
+#[inline(never)]
 pub fn panicking() -> bool {
     std::thread::panicking()
 }

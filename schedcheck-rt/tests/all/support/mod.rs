@@ -42,10 +42,15 @@ pub(crate) fn report(found: impl std::fmt::Debug) {
     outside(|| text.as_str().clone_into(&mut REPORTED.lock().unwrap_or_else(PoisonError::into_inner)));
 }
 
-/// What the body of the last execution reported, or the word for its failure.
+/// What the body of the last execution reported.
+pub(crate) fn reported() -> String {
+    REPORTED.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The same, or the word for its failure.
 pub(crate) fn result_of(execution: &Execution) -> String {
     match execution.outcome().word() {
-        "passed" => REPORTED.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        "passed" => reported(),
         word => word.to_owned(),
     }
 }

@@ -57,6 +57,40 @@ pub(super) fn compared<T: Bits>(
     Done { effect, order: order.into() }
 }
 
+/// Panics, as std does, where no load can have that order. To be asked before the step: a panic in the middle of one would
+/// leave the engine's work undone.
+#[inline]
+#[track_caller]
+pub(super) fn check_load(order: Ordering) {
+    match order {
+        Ordering::Release => panic!("there is no such thing as a release load"),
+        Ordering::AcqRel => panic!("there is no such thing as an acquire-release load"),
+        _ => {}
+    }
+}
+
+/// The same of a store.
+#[inline]
+#[track_caller]
+pub(super) fn check_store(order: Ordering) {
+    match order {
+        Ordering::Acquire => panic!("there is no such thing as an acquire store"),
+        Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
+        _ => {}
+    }
+}
+
+/// The same of a compare-exchange that fails.
+#[inline]
+#[track_caller]
+pub(super) fn check_failure(order: Ordering) {
+    match order {
+        Ordering::Release => panic!("there is no such thing as a release failure ordering"),
+        Ordering::AcqRel => panic!("there is no such thing as an acquire-release failure ordering"),
+        _ => {}
+    }
+}
+
 /// A value as the number that stands for it in a trace.
 pub(super) trait Bits: Copy {
     fn bits(self) -> u64;
@@ -124,6 +158,7 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn load(&self, order: Ordering) -> $value {
+                cell::check_load(order);
                 cell::step(Kind::Load, self, Location::caller(), move |cell, _| {
                     let value = cell.0.load(order);
                     (value, cell::found(value, None::<$value>, order))
@@ -134,6 +169,7 @@ macro_rules! atomic_cell {
             #[track_caller]
             #[inline(never)]
             pub fn store(&self, value: $value, order: Ordering) {
+                cell::check_store(order);
                 cell::step(Kind::Store, self, Location::caller(), move |cell, _| {
                     let before = cell.0.load(Ordering::Relaxed);
                     cell.0.store(value, order);
@@ -176,6 +212,7 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                cell::check_failure(failure);
                 cell::step_if(Kind::CompareExchange, self, Location::caller(), current, move |cell, _| {
                     let result = cell.0.compare_exchange(current, new, success, failure);
                     (result, cell::compared(current, new, (success, failure), result))
@@ -192,6 +229,7 @@ macro_rules! atomic_cell {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                cell::check_failure(failure);
                 cell::step_if(
                     Kind::CompareExchangeWeak,
                     self,
