@@ -472,9 +472,9 @@ impl Run<'_> {
             return;
         }
         let number = self.company.next_spill;
-        let (Some(file), Some(bytes)) = (self.company.spill_file(number), self.search.spill(number)) else {
-            return;
-        };
+        // What is taken out of memory must have a place: a search that is not written down has none.
+        let Some(file) = self.company.spill_file(number) else { return };
+        let Some(bytes) = self.search.spill(number) else { return };
         self.company.next_spill += 1;
         if let Err(error) = write_whole(&file, &bytes) {
             // It stays in memory, and so does everything else from now on.

@@ -123,6 +123,21 @@ fn little_memory_is_enough() {
     assert_eq!(spills(), 0, "what was not needed any more is still there");
 }
 
+/// Where the state of a search has no file, nothing of it can be put there.
+#[test]
+fn a_search_that_is_not_written_down_stays_in_memory() {
+    let project = Project::copy_of("long");
+    for more in [["-j2", "--portfolio"], ["-j1", "--os-threads"]] {
+        let more = [&more[..], &["--max-memory", "10kB", "--max-time", "120s"]].concat();
+        let whole = verdict(&project, "tests::adds_a_little", &more, 0);
+        assert_eq!(
+            (&whole["complete"], &whole["traces"]),
+            (&true.into(), &11_550.into()),
+            "{more:?}: {whole}"
+        );
+    }
+}
+
 /// Who gives away all that is in memory has to want it back at once, while the rest lies on the disk.
 #[test]
 fn little_memory_is_enough_for_several_processes() {
