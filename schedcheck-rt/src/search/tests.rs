@@ -86,6 +86,29 @@ fn costly_alternatives_agree_with_brute_force() {
     }
 }
 
+/// One thread gives up early, while another one that has nothing to do with it could still run: where that one has run, the
+/// first is forced to give up. Source sets left the first to a branch in which the other sleeps, and that one to the branch it
+/// sleeps for.
+#[test]
+fn who_sleeps_covers_nothing_behind_a_wait_that_is_given_up() {
+    let (x, y, lock, condvar) = (0, 1, 2, 3);
+    let wait = |timed| {
+        let sleep = Op::Sleep { condvar, timed };
+        [Op::Lock(lock), Op::Enqueue(condvar), Op::Unlock(lock), sleep, Op::Lock(lock), Op::Unlock(lock)]
+    };
+    let notifies = [&wait(false)[..], &[Op::NotifyOne(condvar)]].concat();
+    let gives_up = [&[Op::Load(x)], &wait(true)[..]].concat();
+    let program = Program::new([notifies, vec![Op::Store(y, 1)], gives_up].map(straight).to_vec(), 4);
+    let truth = truth(&program, Budget::default(), 1000).expect("it is small");
+    for reduction in [Reduction::Source, Reduction::Classic] {
+        for order in ORDERS {
+            let found = explore(&program, Options { reduction, ..by(order) });
+            let missing = truth.classes.keys().filter(|class| !found.classes.contains(class)).count();
+            assert_eq!((missing, found.diverged), (0, 0), "{reduction:?} by {order}");
+        }
+    }
+}
+
 #[test]
 fn other_reductions_agree_with_brute_force() {
     let mut compared = 0;
