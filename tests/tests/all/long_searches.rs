@@ -123,6 +123,15 @@ fn little_memory_is_enough() {
     assert_eq!(spills(), 0, "what was not needed any more is still there");
 }
 
+#[test]
+fn a_search_that_needs_all_of_its_budget_is_complete() {
+    let project = Project::copy_of("long");
+    for (most, complete) in [("89", false), ("90", true), ("91", true)] {
+        let verdict = verdict(&project, "tests::adds_slowly", &["-j1", "--max-executions", most], 0);
+        assert_eq!(verdict["complete"], complete, "{most}: {verdict}");
+    }
+}
+
 /// Where the state of a search has no file, nothing of it can be put there.
 #[test]
 fn a_search_that_is_not_written_down_stays_in_memory() {
