@@ -344,7 +344,7 @@ impl Run<'_> {
                 let began = Instant::now();
                 let before = self.search.stats().executions;
                 if self.take_in(&bytes).is_err() {
-                    self.search.reclaim(share);
+                    self.go_on_alone();
                 }
                 self.company.brought += self.search.stats().executions - before;
                 self.company.crew.adjust(began.elapsed());
@@ -365,6 +365,14 @@ impl Run<'_> {
             Return::Failed(plan) => self.execute_again(&plan, trace, "the schedule failed"),
             Return::Died(Some(plan)) => self.execute_again(&plan, trace, "the schedule ended the process"),
         }
+    }
+
+    /// What another process brought cannot be read: what others have is of the search as it was, and it may happen again.
+    fn go_on_alone(&mut self) {
+        self.company.dismiss();
+        self.company.can_share = false;
+        self.search.reclaim_all();
+        self.warn("what another process found cannot be read: the search goes on alone, and may start again");
     }
 
     fn take_in(&mut self, bytes: &[u8]) -> Result<(), Damaged> {
@@ -472,9 +480,9 @@ impl Run<'_> {
             return;
         }
         let number = self.company.next_spill;
-        let (Some(file), Some(bytes)) = (self.company.spill_file(number), self.search.spill(number)) else {
-            return;
-        };
+        // What is taken out of memory must have a place: a search that is not written down has none.
+        let Some(file) = self.company.spill_file(number) else { return };
+        let Some(bytes) = self.search.spill(number) else { return };
         self.company.next_spill += 1;
         if let Err(error) = write_whole(&file, &bytes) {
             // It stays in memory, and so does everything else from now on.

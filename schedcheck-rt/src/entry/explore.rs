@@ -250,6 +250,9 @@ impl<'a> Run<'a> {
         if let Go::End(finished) = self.gather(trace) {
             return Go::End(finished);
         }
+        if self.search.stats().complete {
+            return self.nothing_left(trace);
+        }
         self.write_checkpoint();
         Go::End(Some(Box::new(self.nothing_failed(false))))
     }

@@ -85,8 +85,7 @@ impl Backtrack {
         for reversal in races.found() {
             let source = Source::new(options, trace, &self.history, &self.path);
             self.initials.clear();
-            self.inserter.initials(source, reversal, &mut self.initials);
-            if !self.inserter.affordable(source, reversal) {
+            if !self.inserter.initials(source, reversal, &mut self.initials) {
                 continue;
             }
             let point = Point::at(&self.tree, source, reversal.at);

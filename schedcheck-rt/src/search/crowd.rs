@@ -31,13 +31,24 @@ pub(crate) struct Crowded {
 fn fork(search: &Search, options: Options) -> Search {
     let mut copy = Search::new(options);
     copy.seen.clone_from(&search.seen);
-    if let (Strategy::Optimal(from), Strategy::Optimal(into)) = (&search.strategy, &mut copy.strategy) {
-        into.tree = from.tree.clone();
-        into.fringe = from.fringe.clone();
-        into.shares = from.shares.clone();
-        into.progress = from.progress.clone();
-        into.spinners = from.spinners.clone();
-        (into.root, into.length, into.epoch) = (from.root, from.length, from.epoch);
+    match (&search.strategy, &mut copy.strategy) {
+        (Strategy::Optimal(from), Strategy::Optimal(into)) => {
+            into.tree = from.tree.clone();
+            into.fringe = from.fringe.clone();
+            into.shares = from.shares.clone();
+            into.progress = from.progress.clone();
+            into.spinners = from.spinners.clone();
+            (into.root, into.length, into.epoch) = (from.root, from.length, from.epoch);
+        }
+        (Strategy::Enumerate(from), Strategy::Enumerate(into)) => {
+            into.tree = from.tree.clone();
+            into.fringe = from.fringe.clone();
+            into.shares = from.shares.clone();
+            into.progress = from.progress.clone();
+            into.visited = from.visited.clone();
+            into.cut = from.cut;
+        }
+        _ => unreachable!("the options are the same"),
     }
     copy
 }
@@ -154,21 +165,33 @@ fn explore_crowded(
     Ok(crowd)
 }
 
-/// Compares a search by several with brute force: every class, and each of them once.
-pub(crate) fn crowded(seed: u64, family: Family, order: &str) -> Result<Crowded, String> {
+/// Compares a search by several with brute force: every class, and without a bound and costly alternatives each of them
+/// once.
+pub(crate) fn crowded(
+    seed: u64,
+    family: Family,
+    order: &str,
+    budget: Budget,
+    bound: Option<u32>,
+) -> Result<Crowded, String> {
     let program = program(seed, family);
-    let Some(truth) = truth(&program, Budget::NONE, LARGEST) else { return Ok(Crowded::default()) };
-    let options = || Options { budget: Budget::NONE, ..by(order) };
+    let Some(truth) = truth(&program, budget, LARGEST) else { return Ok(Crowded::default()) };
+    let wanted =
+        |class: &u64| truth.classes.get(class).is_some_and(|&least| bound.is_none_or(|most| least <= most));
+    let options = || Options { bound, budget, ..by(order) };
     let rng = &mut Rng::new(seed);
     let mut figures = Crowded::default();
     for losses in [false, true] {
-        let said = |what: String| format!("{family:?} {seed} by several, by {order}: {what}");
+        let said =
+            |what: String| format!("{family:?} {seed} by several, by {order}, {bound:?}, {budget:?}: {what}");
         let crowd = explore_crowded(&program, &options, rng, losses).map_err(said)?;
-        let missing = truth.classes.keys().filter(|class| !crowd.classes.contains_key(class)).count();
-        let invented = crowd.classes.keys().filter(|class| !truth.classes.contains_key(class)).count();
+        let all = truth.classes.keys().filter(|class| wanted(class));
+        let missing = all.filter(|class| !crowd.classes.contains_key(class)).count();
+        let invented = crowd.classes.keys().filter(|class| !wanted(class)).count();
         let executions: u64 = crowd.classes.values().sum();
         let surplus = executions - crowd.classes.len() as u64;
-        if (missing, invented) != (0, 0) {
+        let counted = crowd.owner.stats();
+        if (missing, invented, counted.complete) != (0, 0, true) {
             let all = truth.classes.len();
             return Err(said(format!("of {all} classes {missing} are missing, {invented} are invented")));
         }
@@ -176,9 +199,9 @@ pub(crate) fn crowded(seed: u64, family: Family, order: &str) -> Result<Crowded,
             continue;
         }
         // A loop that waits starts the search again when it is first met.
-        let counted = crowd.owner.stats();
         let starts_again = matches!(&crowd.owner.strategy, Strategy::Optimal(optimal) if optimal.epoch > 0);
-        if !starts_again && (surplus, counted.twice) != (0, 0) {
+        let once = bound.is_none() && budget == Budget::NONE && !starts_again;
+        if once && (surplus, counted.twice) != (0, 0) {
             let alone = explore(&program, options());
             if alone.executions == alone.traces {
                 return Err(said(format!(
@@ -198,16 +221,29 @@ mod tests {
     use super::super::soak::ORDERS;
     use super::*;
 
-    #[test]
-    fn several_at_once_execute_every_class_once() {
+    /// Shares that came back, and executions kept, of so many programs.
+    fn check(programs: u64, budget: Budget, bounds: &[Option<u32>]) -> (u64, u64) {
         let (mut shares, mut kept) = (0, 0);
-        for number in 0..2000 {
+        for number in 0..programs {
             let family = FAMILIES[number as usize % FAMILIES.len()];
             let order = ORDERS[number as usize / FAMILIES.len() % ORDERS.len()];
-            let figures = crowded(number, family, order).unwrap();
+            let bound = bounds[number as usize / FAMILIES.len() % bounds.len()];
+            let figures = crowded(number, family, order, budget, bound).unwrap();
             shares += figures.shares;
             kept += figures.kept;
         }
+        (shares, kept)
+    }
+
+    #[test]
+    fn several_at_once_execute_every_class_once() {
+        let (shares, kept) = check(2000, Budget::NONE, &[None]);
         assert!(shares > 3000 && kept > 500, "{shares} shares, {kept} executions kept");
+    }
+
+    #[test]
+    fn several_at_once_execute_every_class_within_a_bound_and_a_budget() {
+        let (shares, kept) = check(600, Budget::default(), &[None, Some(0), Some(1), Some(2)]);
+        assert!(shares > 1000 && kept > 50, "{shares} shares, {kept} executions kept");
     }
 }

@@ -154,9 +154,13 @@ impl Search {
     }
 
     fn wants_level(&self) -> bool {
+        if self.newly_seen.is_some() {
+            // A share counts its own executions only, and levels are for the owner to do.
+            return false;
+        }
         let others = self.stats.executions - u64::from(self.levels.executions);
         let unbounded = matches!(&self.strategy, Strategy::Optimal(optimal) if optimal.pending() > 0);
-        unbounded && self.newly_seen.is_none() && self.levels.is_due(others, &self.options)
+        unbounded && self.levels.is_due(others, &self.options)
     }
 
     /// Takes in the execution of the last order.

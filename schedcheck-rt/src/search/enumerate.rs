@@ -267,10 +267,8 @@ fn alternatives(event: &Event) -> u16 {
 /// Costly alternatives taken, by kind.
 fn spent(events: &[Event]) -> [u16; BudgetKinds::COUNT] {
     let mut spent = [0; BudgetKinds::COUNT];
-    for event in events.iter().filter(|event| !event.forced) {
-        if let Some(kind) = event.alt.budget() {
-            spent[kind as usize] += 1;
-        }
+    for kind in events.iter().filter_map(Event::cost) {
+        spent[kind as usize] += 1;
     }
     spent
 }

@@ -16,8 +16,7 @@ pub enum Reduction {
     Optimal,
     /// Source sets and sleep sets.
     Source,
-    /// Backtracking points as in Flanagan and Godefroid 2005, and sleep sets. Takes no costly
-    /// alternatives.
+    /// Backtracking points as in Flanagan and Godefroid 2005, and sleep sets.
     Classic,
     /// Every schedule.
     None,

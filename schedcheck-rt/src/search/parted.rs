@@ -90,7 +90,10 @@ fn check(seeds: std::ops::Range<u64>, families: &[Family], order: &str, bound: O
     for &family in families {
         for seed in seeds.clone() {
             let program = program(seed, family);
-            let options = || Options { bound, budget: Budget::NONE, ..by(order) };
+            // Levels cost executions of their own.
+            let level_every = u32::from(seed % 4 == 3);
+            let options =
+                || Options { bound, budget: Budget::NONE, level_every, level_after: 0, ..by(order) };
             let whole = explore(&program, options());
             if whole.executions > 3000 {
                 continue;
@@ -99,7 +102,7 @@ fn check(seeds: std::ops::Range<u64>, families: &[Family], order: &str, bound: O
                 let (executions, classes, spills) = explore_in_parts(&program, options, seed, losses);
                 spilled += spills;
                 assert_eq!(classes, whole.classes, "{family:?} {seed} {order} {bound:?}");
-                if !losses && whole.stopped == 0 {
+                if !losses && whole.stopped == 0 && level_every == 0 {
                     surplus += executions - whole.executions;
                     total += executions;
                 }
@@ -108,6 +111,44 @@ fn check(seeds: std::ops::Range<u64>, families: &[Family], order: &str, bound: O
     }
     assert!(spilled > 10, "{spilled} parts were written down");
     (total, surplus)
+}
+
+/// What came back cannot be read, and of what was read before that was noticed some may have been taken in: whatever
+/// becomes of it, nothing is lost.
+#[test]
+fn what_comes_back_damaged_costs_executions_and_no_class() {
+    let mut cuts = 0;
+    for (seed, bound) in (0..12).flat_map(|seed| [(seed, None), (seed, Some(1))]) {
+        for family in [Family::Memory, Family::Locks, Family::Spins] {
+            let program = program(seed, family);
+            let options = || Options { bound, budget: Budget::NONE, ..by("mdpor,pb") };
+            let whole = explore(&program, options());
+            let names = Renaming::default();
+            let mut crew = Crew { toy: Toy::new(program), classes: FxHashSet::default() };
+            let mut owner = Search::new(options());
+            crew.run(&mut owner, 3);
+            let (base, begun) = (owner.save(), crew.classes.clone());
+            let load = || Search::load(options(), &base, &names).unwrap();
+            let mut other = load();
+            let share = other.deal(1).swap_remove(0);
+            other.become_share(share);
+            crew.run(&mut other, 5);
+            let back = other.give_back();
+            for cut in (0..back.len()).step_by(1 + back.len() / 12) {
+                let mut owner = load();
+                owner.deal(1);
+                assert!(owner.take_back(&back[..cut], &names).is_err());
+                owner.reclaim_all();
+                crew.classes.clone_from(&begun);
+                crew.run(&mut owner, usize::MAX);
+                assert!(owner.stats().complete);
+                assert_eq!(crew.classes, whole.classes, "{family:?} {seed} {bound:?}, cut at {cut}");
+                assert_eq!(owner.stats().traces, whole.traces, "{family:?} {seed} {bound:?}, cut at {cut}");
+                cuts += 1;
+            }
+        }
+    }
+    assert!(cuts > 500, "{cuts}");
 }
 
 #[test]

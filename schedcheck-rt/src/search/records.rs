@@ -12,7 +12,7 @@ use super::step::*;
 pub struct Renaming {
     /// The first object on which they need not agree.
     pub first: u32,
-    /// What its number is here, and those of the following ones.
+    /// What its number is here, and those of the following ones; [`ObjectId::NONE`] if it was not named.
     pub later: Vec<ObjectId>,
 }
 
@@ -22,9 +22,10 @@ impl Renaming {
             return Ok(object);
         }
         match self.later.get((object.0 - self.first) as usize) {
-            Some(&here) => Ok(here),
+            // A use of no object would be ordered with nothing.
+            Some(&here) if here != ObjectId::NONE => Ok(here),
             None if self.later.is_empty() => Ok(object),
-            None => Err(Damaged),
+            _ => Err(Damaged),
         }
     }
 }
@@ -275,6 +276,8 @@ mod tests {
         assert_eq!(read(&Renaming::default()), Ok(edge));
         let names = Renaming { first: 6, later: vec![ObjectId(8), ObjectId(6)] };
         assert_eq!(read(&names).unwrap().objects, [ObjectId(6), ObjectId(2)]);
-        assert!(read(&Renaming { first: 6, later: vec![ObjectId(8)] }).is_err());
+        for later in [vec![ObjectId(8)], vec![ObjectId(8), ObjectId::NONE]] {
+            assert!(read(&Renaming { first: 6, later }).is_err(), "7 has no name");
+        }
     }
 }

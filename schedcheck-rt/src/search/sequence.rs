@@ -218,12 +218,12 @@ impl Source<'_> {
 }
 
 fn draws_on(kind: BudgetKind, event: &Event) -> bool {
-    event.alt.budget() == Some(kind) && !event.forced
+    event.cost() == Some(kind)
 }
 
 /// Whether no execution with this step has an alternative of that kind.
 fn is_excluded_by(kind: BudgetKind, event: &Event) -> bool {
-    !event.forced && event.alt.budget().is_some_and(|other| kind.excludes(other))
+    event.cost().is_some_and(|other| kind.excludes(other))
 }
 
 /// What the steps ahead of `until` cost.

@@ -139,8 +139,9 @@ pub(crate) fn verdict(truth: &Truth, found: &Found) -> Result<(), String> {
 
 /// Compares `programs` random programs from number `seed` on, in all families, with and without
 /// costly alternatives; every tenth also with a bound, every tenth with hunts and along a sequence,
-/// every tenth with trusted operations, and every tenth by several processes. Each is searched in the
-/// default order and in one other, in turn: many programs say more than many orders of few.
+/// every tenth with trusted operations, every tenth with the other reductions, and every tenth by several
+/// processes. Each is searched in the default order and in one other, in turn: many programs say more than
+/// many orders of few.
 ///
 /// # Errors
 /// Says which program the search gets wrong.
@@ -157,10 +158,13 @@ pub fn soak(seed: u64, programs: u64) -> Result<Figures, String> {
             0 => _ = bounded(number, family)?,
             3 => _ = hunting(number, family, budget)?,
             5 => _ = trusted(number, family)?,
+            7 => _ = reduced(number, family, budget, LARGEST / 2)?,
             _ => {}
         }
-        if (number / FAMILIES.len() as u64).is_multiple_of(10) {
-            crowded(number, family, other)?;
+        let round = number / FAMILIES.len() as u64;
+        if round.is_multiple_of(10) {
+            let bound = (round / 10 % 3).checked_sub(1).map(|bound| bound as u32);
+            crowded(number, family, other, budget, bound)?;
         }
     }
     Ok(total)
@@ -189,6 +193,36 @@ pub(crate) fn bounded(seed: u64, family: Family) -> Result<bool, String> {
         }
     }
     Ok(true)
+}
+
+/// Compares the other reductions, and none, with brute force, if that needs no more points than `largest`; says how many
+/// searches that were.
+pub(crate) fn reduced(seed: u64, family: Family, budget: Budget, largest: usize) -> Result<u32, String> {
+    let program = program(seed, family);
+    let Some(truth) = truth(&program, budget, largest) else {
+        return Ok(0);
+    };
+    let mut compared = 0;
+    for reduction in [Reduction::Source, Reduction::Classic, Reduction::None] {
+        // All schedules of a program are many more than its classes.
+        if reduction == Reduction::None && truth.points > 60 {
+            continue;
+        }
+        for order in ["dfs", "rand:5", "pb"] {
+            let found = explore(&program, Options { budget, reduction, ..by(order) });
+            let missing = truth.classes.keys().filter(|class| !found.classes.contains(class)).count();
+            if (missing, found.diverged) != (0, 0) {
+                return Err(format!(
+                    "{family:?} {seed}, {budget:?}, {reduction:?} by {order}: of {} classes {missing} are missing; \
+                     {} plans diverged",
+                    truth.classes.len(),
+                    found.diverged
+                ));
+            }
+            compared += 1;
+        }
+    }
+    Ok(compared)
 }
 
 /// What comparing with trusted operations covered.

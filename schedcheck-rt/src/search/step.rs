@@ -497,6 +497,11 @@ impl Event {
         [first, second]
     }
 
+    /// The budget that it drew on: what is forced costs nothing.
+    pub(super) const fn cost(&self) -> Option<BudgetKind> {
+        if self.forced { None } else { self.alt.budget() }
+    }
+
     /// The choice that led to it.
     pub const fn choice(&self) -> Choice {
         Choice { thread: self.thread, alt: self.alt }

@@ -5,7 +5,7 @@
 //! [gives them back](Search::give_back); the owner [takes that in](Search::take_back).
 
 use super::bytes::{Damaged, Reader, Writer};
-use super::engine::{Search, Strategy};
+use super::engine::{Search, Stats, Strategy};
 use super::enumerate::Enumerate;
 use super::history::mix;
 use super::optimal::Optimal;
@@ -145,7 +145,27 @@ impl Search {
     }
 
     /// Takes in what a share brings back. In a share itself: goes on where it was when it wrote that.
+    ///
+    /// # Errors
+    /// If that cannot be read. Some of it may have been taken in before that was noticed, points that count as expanded
+    /// without what branches off there among them: the search begins anew, and every share that was given is of no use.
     pub fn take_back(&mut self, bytes: &[u8], names: &Renaming) -> Result<(), Damaged> {
+        let before = self.stats.clone();
+        let taken = self.read_back(bytes, names);
+        if taken.is_err() && self.newly_seen.is_none() {
+            self.stats = Stats { traces: 0, ..before };
+            self.trace_set = 0;
+            self.seen.clear();
+            match &mut self.strategy {
+                Strategy::Optimal(search) => search.start_again(),
+                Strategy::Enumerate(search) => *search = Enumerate::new(),
+                Strategy::Backtrack(_) => {}
+            }
+        }
+        taken
+    }
+
+    fn read_back(&mut self, bytes: &[u8], names: &Renaming) -> Result<(), Damaged> {
         let from = &mut Reader::new(bytes);
         self.stats.executions += from.long()?;
         self.stats.diverged += from.long()?;

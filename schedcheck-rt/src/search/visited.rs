@@ -69,7 +69,7 @@ impl Best {
 }
 
 /// All points that were expanded.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Visited {
     /// By class, or by class and thread where that stands for itself only.
     best: FxHashMap<u64, Best>,

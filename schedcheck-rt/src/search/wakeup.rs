@@ -265,11 +265,23 @@ impl Inserter {
         }
     }
 
-    /// The choices that could begin what a reversal leads to, of the steps up to the reversed one.
-    pub(super) fn initials(&mut self, source: Source<'_>, reversal: &Reversal, found: &mut Vec<Choice>) {
+    /// The choices that could begin what a reversal leads to, of the steps up to the reversed one. False if that is blocked or
+    /// the budget does not allow it.
+    ///
+    /// None of them comes behind a costly alternative, even where nothing orders the two. If it came first, that alternative
+    /// might be forced, which is another class: the one where it is not would be left to a branch in which the choice
+    /// sleeps, and there to the branch that it sleeps for. So costly alternatives wake everybody ([`super::recorder`]).
+    pub(super) fn initials(
+        &mut self,
+        source: Source<'_>,
+        reversal: &Reversal,
+        found: &mut Vec<Choice>,
+    ) -> bool {
         self.prepare(source, reversal.at);
-        if !self.collect(source, reversal) {
-            return;
+        // What has to give way to the budget begins nothing that the reversed step could follow.
+        if !source.affords(reversal) || !self.collect(source, reversal) || !self.fit_budget(source, reversal)
+        {
+            return false;
         }
         self.rest.retain(|&step| step == REVERSED || step < reversal.instead_of);
         self.count(source);
@@ -282,13 +294,11 @@ impl Inserter {
             if first && self.weak_initial(source, reversal, &edge) {
                 found.push(edge.choice());
             }
+            if edge.optional() {
+                break;
+            }
         }
-    }
-
-    /// Whether the budget allows a reversal at all.
-    pub(super) fn affordable(&mut self, source: Source<'_>, reversal: &Reversal) -> bool {
-        self.prepare(source, reversal.at);
-        source.affords(reversal) && self.collect(source, reversal) && self.fit_budget(source, reversal)
+        true
     }
 
     /// Where w is to become a branch, unless it is covered.

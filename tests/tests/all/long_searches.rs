@@ -123,6 +123,30 @@ fn little_memory_is_enough() {
     assert_eq!(spills(), 0, "what was not needed any more is still there");
 }
 
+#[test]
+fn a_search_that_needs_all_of_its_budget_is_complete() {
+    let project = Project::copy_of("long");
+    for (most, complete) in [("89", false), ("90", true), ("91", true)] {
+        let verdict = verdict(&project, "tests::adds_slowly", &["-j1", "--max-executions", most], 0);
+        assert_eq!(verdict["complete"], complete, "{most}: {verdict}");
+    }
+}
+
+/// Where the state of a search has no file, nothing of it can be put there.
+#[test]
+fn a_search_that_is_not_written_down_stays_in_memory() {
+    let project = Project::copy_of("long");
+    for more in [["-j2", "--portfolio"], ["-j1", "--os-threads"]] {
+        let more = [&more[..], &["--max-memory", "10kB", "--max-time", "120s"]].concat();
+        let whole = verdict(&project, "tests::adds_a_little", &more, 0);
+        assert_eq!(
+            (&whole["complete"], &whole["traces"]),
+            (&true.into(), &11_550.into()),
+            "{more:?}: {whole}"
+        );
+    }
+}
+
 /// Who gives away all that is in memory has to want it back at once, while the rest lies on the disk.
 #[test]
 fn little_memory_is_enough_for_several_processes() {
