@@ -91,7 +91,7 @@ fn varied<'a>(plan: &Plan<'a>, member: usize) -> Plan<'a> {
     plan.checkpoint = None;
     plan.resume = None;
     if let Some(at) = member.checked_sub(1) {
-        let seed = plan.set.seed.or(plan.default.seed).unwrap_or(0) + member as u64;
+        let seed = plan.set.seed.or(plan.default.seed).unwrap_or(0).wrapping_add(member as u64);
         plan.set.seed = Some(seed);
         plan.set.priority = Some(match PRIORITIES[at % PRIORITIES.len()] {
             "rand" => format!("rand:{seed}"),
@@ -99,4 +99,39 @@ fn varied<'a>(plan: &Plan<'a>, member: usize) -> Plan<'a> {
         });
     }
     plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::TestBinary;
+    use crate::config::Limits;
+    use crate::reports::event::TestId;
+
+    #[test]
+    fn the_largest_seed_has_others_beside_it() {
+        let binary = TestBinary {
+            package: "bank".into(),
+            target: "lib".into(),
+            executable: "bank-1".into(),
+            package_dir: ".".into(),
+            env: Vec::new(),
+        };
+        let plan = Plan {
+            id: TestId { package: "bank".into(), target: "lib".into(), name: "a".into() },
+            binary: &binary,
+            set: Limits { seed: Some(u64::MAX), ..Limits::default() },
+            default: Limits::default(),
+            only_predict: false,
+            attribute: String::new(),
+            saved: Vec::new(),
+            checkpoint: None,
+            checkpoint_every: None,
+            resume: None,
+            max_memory: None,
+            part: None,
+        };
+        let seeds = (0..3).map(|member| varied(&plan, member).set.seed);
+        assert_eq!(seeds.collect::<Vec<_>>(), [Some(u64::MAX), Some(0), Some(1)]);
+    }
 }
