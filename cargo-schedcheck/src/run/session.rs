@@ -191,10 +191,6 @@ impl Session {
 
     /// The command that repeats a recorded failure, as one would type it.
     pub fn replay_command(&self, path: &Utf8Path, cargo: &CargoOpts) -> String {
-        let quoted = |text: &str| match text.contains([' ', '\'', '"', '$', '\\']) {
-            true => format!("'{}'", text.replace('\'', r"'\''")),
-            false => text.to_owned(),
-        };
         let mut command = format!("cargo schedcheck replay {}", quoted(path.as_str()));
         let archive = match &self.supply {
             Supply::Archive(archive) => Some(&archive.file),
@@ -216,6 +212,15 @@ impl Session {
     /// Folders that relative source paths of a binary may be relative to.
     pub fn source_dirs(&self, binary: &TestBinary) -> Vec<Utf8PathBuf> {
         vec![self.project.root().to_owned(), binary.package_dir.clone()]
+    }
+}
+
+/// A word of a command line, as a shell reads it back.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 
@@ -338,5 +343,36 @@ impl<'a> Discovered<'a> {
                 .to_owned();
         }
         "no test selected: none that matches is ignored; leave out --ignored".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_paths_back_as_they_are() {
+        for path in [
+            "a/b-1.toml",
+            "a b",
+            "it's",
+            "a(1)",
+            "a&b;c",
+            "*",
+            "~a",
+            "a#b",
+            "#b",
+            "$a`b`",
+            "a\\b\n",
+            "!a",
+            "ä",
+            "",
+        ] {
+            assert_eq!(shlex::split(&quoted(path)), Some(vec![path.to_owned()]), "{path}");
+            let line = format!("printf %s {}", quoted(path));
+            let told = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&told.stdout), path);
+        }
+        assert_eq!(quoted("target/a_b-1.toml"), "target/a_b-1.toml");
     }
 }
