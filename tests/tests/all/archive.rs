@@ -155,3 +155,38 @@ fn dynamic_libraries_and_kept_failures_travel_along() {
     let output = run(&["--include-ignored", "counts_in_two_steps"], 100);
     assert!(output.stderr.contains("replayed, panic"), "{}", output.stderr);
 }
+
+#[test]
+fn a_folder_that_has_the_archive_itself_is_packed_without_it() {
+    let project = Project::copy_of("unmodified");
+    project.write("data/input.txt", "read by a test");
+    project.schedcheck(&["list", "--all-tests"]).run().expect_code(0);
+    let pack = || {
+        let command = project.schedcheck(&["archive", "tests.tar.gz", "--include", "."]).command();
+        // A file that is packed into itself has no end.
+        let mut limited = std::process::Command::new("sh");
+        limited.args(["-c", "ulimit -f 400000; exec \"$0\" \"$@\""]).arg(command.get_program());
+        limited.args(command.get_args()).current_dir(&project.path);
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => limited.env(name, value),
+                None => limited.env_remove(name),
+            };
+        }
+        let output = limited.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read(project.path.join("tests.tar.gz")).unwrap()
+    };
+    assert!(pack() == pack(), "the older one is not packed either, nor what the build has made");
+    let machine = Project::empty();
+    let archive = project.path.join("tests.tar.gz");
+    let args = ["list", "--all-tests", "--archive", archive.as_str()];
+    machine.schedcheck(&args).without_compiler().run().expect_code(0);
+    let unpacked = machine.path.join("target/schedcheck/archives").read_dir_utf8().unwrap();
+    let unpacked = unpacked.map(Result::unwrap).next().unwrap().into_path().join("workspace");
+    assert!(unpacked.join("data/input.txt").is_file());
+    let names = unpacked.read_dir_utf8().unwrap().map(|entry| entry.unwrap().file_name().to_owned());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["Cargo.lock", "Cargo.toml", "counter", "data", "src"]);
+}
