@@ -205,8 +205,8 @@ fn cargo_opts(file: &ReplayFile, given: &CargoOpts) -> Result<CargoOpts> {
         .cargo;
     let mut opts = given.clone();
     opts.package = vec![file.test.package.clone()];
-    (opts.lib, opts.bin, opts.test, opts.example) =
-        (recorded.lib, recorded.bin, recorded.test, recorded.example);
+    (opts.lib, opts.bin, opts.test) = (recorded.lib, recorded.bin, recorded.test);
+    (opts.example, opts.bench) = (recorded.example, recorded.bench);
     if given.variant_args().is_empty() {
         opts.features = recorded.features;
         opts.all_features = recorded.all_features;

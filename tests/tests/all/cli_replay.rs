@@ -128,3 +128,17 @@ fn a_file_of_another_test_is_refused() {
     let output = project.schedcheck(&["replay", "other.toml"]).run().expect_code(96);
     assert!(output.stderr.contains("canned::canned renamed"), "{}", output.stderr);
 }
+
+#[test]
+fn a_failure_of_a_benchmark_happens_again() {
+    let project = Project::copy_of("unmodified");
+    let test = "#[test]\nfn fails() {\n    panic!(\"always\");\n}\n";
+    project.write("benches/speed.rs", test);
+    let args = ["--all-tests", "--exact", "fails", "--message-format", "json"];
+    for selection in [&["--all-targets"][..], &["--benches"], &["--bench", "speed"]] {
+        let verdicts = project.schedcheck(&[&args, selection].concat()).run().expect_code(100).verdicts();
+        let file = verdicts["unmodified::bench/speed fails"]["replay"].as_str().unwrap();
+        let output = project.schedcheck(&["replay", file]).run().expect_code(100);
+        assert!(output.stderr.contains("this is the recorded failure, repeated"), "{}", output.stderr);
+    }
+}
