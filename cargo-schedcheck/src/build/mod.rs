@@ -127,10 +127,7 @@ pub fn build(
     let started = SystemTime::now();
     let sysroot = sysroot::prepare(toolchain, cargo.is_offline(), cargo.quiet)?;
     let instrument = Instrument::wanted(races);
-    let mut skip: Vec<String> = project.skipped_crates().chain(skip.iter().cloned()).collect();
-    skip.iter_mut().for_each(|name| *name = name.replace('-', "_"));
-    skip.sort();
-    skip.dedup();
+    let skip = project.skipped_crates(skip);
     let inner = toolchain.rustc_wrapper.clone();
     let mut instructions = Instructions {
         sysroot: sysroot.dir.clone(),

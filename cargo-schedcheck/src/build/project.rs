@@ -1,4 +1,5 @@
 //! What `cargo metadata` says about the project.
+use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -72,8 +73,15 @@ impl Project {
         self.output_dir.join("failures")
     }
 
+    /// The crates that keep the real std: those that a config file names, and those of manifests.
+    pub fn skipped_crates(&self, configured: &[String]) -> Vec<String> {
+        let all = self.skipped_by_manifests().chain(configured.iter().cloned());
+        let all: BTreeSet<String> = all.map(|name| name.replace('-', "_")).collect();
+        all.into_iter().collect()
+    }
+
     /// Names in `[package.metadata.schedcheck] skip` and `[workspace.metadata.schedcheck] skip`.
-    pub fn skipped_crates(&self) -> impl Iterator<Item = String> {
+    fn skipped_by_manifests(&self) -> impl Iterator<Item = String> {
         let workspace = self.metadata.iter().map(|metadata| &metadata.workspace_metadata);
         let packages = self.packages().map(|package| &package.metadata);
         packages

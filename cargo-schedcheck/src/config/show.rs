@@ -53,7 +53,7 @@ pub fn show(args: &ShowConfigArgs, environment: &BTreeMap<String, String>) -> Re
     let settings = &session.settings;
     let strongest = from_user(settings, environment);
     let mut text = String::new();
-    text.push_str(&general(settings));
+    text.push_str(&general(settings, &session.project.skipped_crates(&settings.skip)));
     if args.select.filters.is_empty() {
         let mut layers = strongest.clone();
         layers
@@ -77,8 +77,8 @@ pub fn show(args: &ShowConfigArgs, environment: &BTreeMap<String, String>) -> Re
 }
 
 /// What holds for the run as a whole.
-fn general(settings: &Settings) -> String {
-    let skip: Vec<String> = settings.skip.iter().map(|name| quoted(name)).collect();
+fn general(settings: &Settings, skip: &[String]) -> String {
+    let skip: Vec<String> = skip.iter().map(|name| quoted(name)).collect();
     let mut text = format!(
         "jobs = {}\nfail-fast = {}\nrequire-complete = {}\nskip = [{}]\n",
         settings.jobs,
