@@ -49,12 +49,19 @@ pub const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
 #[derive(Debug)]
 pub struct TestBinary {
     pub package: String,
-    /// `lib`, `bin/NAME`, `example/NAME`, or the name of an integration test.
+    /// `lib`, `bin/NAME`, `example/NAME`, `bench/NAME`, or the name of an integration test (`test/lib` if that is `lib`).
     pub target: String,
     pub executable: Utf8PathBuf,
     /// The folder of the package: working directory of its tests, base of its source paths.
     pub package_dir: Utf8PathBuf,
     pub env: Vec<(String, String)>,
+}
+
+impl TestBinary {
+    /// What people call it: `PACKAGE::TARGET`.
+    pub fn name(&self) -> String {
+        format!("{}::{}", self.package, self.target)
+    }
 }
 
 /// What came out of a build, and what went into it.

@@ -22,6 +22,7 @@ pub struct Draft {
     pub rustflags: Vec<String>,
     pub races: bool,
     pub skipped_crates: Vec<String>,
+    pub binaries: Vec<String>,
     pub left_out: Vec<String>,
     /// Or why they are not certain.
     pub sources: Result<Sources, String>,
@@ -100,6 +101,7 @@ impl Certifier {
                 rustflags: draft.rustflags,
                 memory_accesses: draft.races,
                 skipped_crates: draft.skipped_crates,
+                binaries: draft.binaries,
                 left_out: draft.left_out,
             },
             tests: Vec::new(),
@@ -233,6 +235,7 @@ mod tests {
             rustflags: Vec::new(),
             races: true,
             skipped_crates: Vec::new(),
+            binaries: Vec::new(),
             left_out: Vec::new(),
             sources: Ok(Sources::default()),
         };

@@ -83,7 +83,9 @@ struct BuiltWith {
     memory_accesses: bool,
     /// Crates that kept the real std: nothing in them was under control.
     skipped_crates: Vec<String>,
-    /// Test binaries with a harness of their own: none of their tests was explored.
+    /// The test binaries that were built: the tests were selected from theirs.
+    binaries: Vec<String>,
+    /// Those with a harness of their own: none of their tests was explored.
     left_out: Vec<String>,
 }
 
@@ -307,6 +309,7 @@ mod tests {
                 rustflags: Vec::new(),
                 memory_accesses: true,
                 skipped_crates: Vec::new(),
+                binaries: vec!["bank::lib".into()],
                 left_out: Vec::new(),
             },
             tests: vec![covered],

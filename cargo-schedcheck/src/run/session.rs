@@ -129,6 +129,7 @@ impl Session {
             rustflags: self.rustflags()?,
             races: build.races,
             skipped_crates: build.skip.clone(),
+            binaries: build.binaries.iter().map(TestBinary::name).collect(),
             left_out: discovered.left_out(),
             sources: build.sources(self.project.root()),
         })
@@ -280,7 +281,7 @@ impl<'a> Discovered<'a> {
 
     /// The names of binaries with a harness that does not know us.
     pub fn left_out(&self) -> Vec<String> {
-        self.foreign.iter().map(|binary| format!("{}::{}", binary.package, binary.target)).collect()
+        self.foreign.iter().map(|binary| binary.name()).collect()
     }
 
     /// The binary that has a test.
@@ -295,8 +296,8 @@ impl<'a> Discovered<'a> {
     pub fn mention_skipped(&self, quiet: bool) {
         for binary in self.foreign.iter().filter(|_| !quiet) {
             say(&format!(
-                "warning: {}::{} has a test harness of its own (or is a proc macro): left out",
-                binary.package, binary.target
+                "warning: {} has a test harness of its own (or is a proc macro): left out",
+                binary.name()
             ));
         }
     }
