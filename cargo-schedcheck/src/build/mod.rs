@@ -57,6 +57,20 @@ pub struct TestBinary {
     pub env: Vec<(String, String)>,
 }
 
+#[cfg(test)]
+impl TestBinary {
+    /// That of a target of the package `bank`.
+    pub fn example(target: &str) -> Self {
+        Self {
+            package: "bank".to_owned(),
+            target: target.to_owned(),
+            executable: format!("{target}-1").into(),
+            package_dir: ".".into(),
+            env: Vec::new(),
+        }
+    }
+}
+
 impl TestBinary {
     /// What people call it: `PACKAGE::TARGET`.
     pub fn name(&self) -> String {

@@ -59,6 +59,31 @@ pub struct Plan<'a> {
     pub part: Option<Part>,
 }
 
+#[cfg(test)]
+impl<'a> Plan<'a> {
+    /// Of a test about which nothing is set.
+    pub fn example(binary: &'a TestBinary, name: &str) -> Self {
+        Self {
+            id: TestId {
+                package: binary.package.clone(),
+                target: binary.target.clone(),
+                name: name.to_owned(),
+            },
+            binary,
+            set: Limits::default(),
+            default: Limits::default(),
+            only_predict: false,
+            attribute: String::new(),
+            saved: Vec::new(),
+            checkpoint: None,
+            checkpoint_every: None,
+            resume: None,
+            max_memory: None,
+            part: None,
+        }
+    }
+}
+
 /// A sign of life of a test that is being explored.
 #[derive(Clone, Copy, Debug)]
 pub enum Sign<'a> {

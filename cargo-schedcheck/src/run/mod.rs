@@ -16,7 +16,7 @@ pub mod request;
 pub mod session;
 pub mod wire;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -72,10 +72,14 @@ pub fn run(args: &RunArgs, purpose: Purpose) -> Result<ExitCode> {
     let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
     let reports = Reports::new(&args.output, &keep, volume, session.project.root())?;
     let limits = session.settings.general();
-    let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
-    used.dedup();
-    let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false, purpose };
+    let binaries = binaries_of(&plans);
+    let started = RunStarted { tests: plans.len(), binaries, limits, replay: false, purpose };
     explore_all(&session, args, plans, &started, certifier.transpose()?, reports)
+}
+
+/// How many binaries have these tests.
+fn binaries_of(plans: &[Plan<'_>]) -> usize {
+    plans.iter().map(|plan| &plan.binary.executable).collect::<BTreeSet<_>>().len()
 }
 
 /// The selected tests in the order in which they are started: first those that have failed before.
@@ -325,5 +329,17 @@ impl Tally {
             certificate: None,
             exit_code,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binary_counts_once_wherever_its_tests_stand() {
+        let (lib, flow) = (TestBinary::example("lib"), TestBinary::example("flow"));
+        let plans = [(&flow, "has_failed_before"), (&lib, "a"), (&flow, "b")];
+        assert_eq!(binaries_of(&plans.map(|(binary, name)| Plan::example(binary, name))), 2);
     }
 }

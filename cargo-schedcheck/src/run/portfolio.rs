@@ -105,32 +105,12 @@ fn varied<'a>(plan: &Plan<'a>, member: usize) -> Plan<'a> {
 mod tests {
     use super::*;
     use crate::build::TestBinary;
-    use crate::config::Limits;
-    use crate::reports::event::TestId;
 
     #[test]
     fn the_largest_seed_has_others_beside_it() {
-        let binary = TestBinary {
-            package: "bank".into(),
-            target: "lib".into(),
-            executable: "bank-1".into(),
-            package_dir: ".".into(),
-            env: Vec::new(),
-        };
-        let plan = Plan {
-            id: TestId { package: "bank".into(), target: "lib".into(), name: "a".into() },
-            binary: &binary,
-            set: Limits { seed: Some(u64::MAX), ..Limits::default() },
-            default: Limits::default(),
-            only_predict: false,
-            attribute: String::new(),
-            saved: Vec::new(),
-            checkpoint: None,
-            checkpoint_every: None,
-            resume: None,
-            max_memory: None,
-            part: None,
-        };
+        let binary = TestBinary::example("lib");
+        let mut plan = Plan::example(&binary, "a");
+        plan.set.seed = Some(u64::MAX);
         let seeds = (0..3).map(|member| varied(&plan, member).set.seed);
         assert_eq!(seeds.collect::<Vec<_>>(), [Some(u64::MAX), Some(0), Some(1)]);
     }
