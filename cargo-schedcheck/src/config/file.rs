@@ -1,6 +1,6 @@
 //! The types of `.config/schedcheck.toml`, and errors with positions for what does not fit them.
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -46,7 +46,7 @@ pub struct Section {
     pub reduction: Option<Reduction>,
     pub max_time: Option<Budget>,
     pub max_executions: Option<NonZeroU64>,
-    pub max_steps: Option<NonZeroU64>,
+    pub max_steps: Option<NonZeroU32>,
     pub seed: Option<u64>,
     pub random_runs: Option<u32>,
     pub hunts: Option<u32>,
@@ -230,6 +230,8 @@ mod tests {
             "[preset.a]\nbound = -1",
             "[preset.a]\nmax-executions = 0",
             "[preset.a]\nmax-steps = 0",
+            "[preset.a]\nmax-steps = 4294967296",
+            "[preset.a]\nmax-time = '1us'",
             "[preset.a\n",
         ] {
             let error = parse(text).unwrap_err();

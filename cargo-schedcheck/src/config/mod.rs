@@ -150,7 +150,7 @@ fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::num::NonZeroU64;
+    use std::num::NonZeroU32;
     use std::time::Duration;
 
     fn settings(text: &str, preset: Option<&str>) -> Result<Settings> {
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(settings.defaults_for("queue::drain").bound, Some(5));
         assert_eq!(settings.defaults_for("stack::drain").bound, Some(1));
         assert_eq!(settings.general().seed, Some(9));
-        assert_eq!(settings.general().max_steps, NonZeroU64::new(7));
+        assert_eq!(settings.general().max_steps, NonZeroU32::new(7));
         assert_eq!(settings.general().weak_cas, Some(1));
     }
 
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(settings("", Some("nightly")).unwrap().general().max_time, Some(Duration::from_secs(600)));
         let file = "[preset.nightly]\nbound = 4\n[preset.default]\nmax-steps = 7";
         let general = settings(file, Some("nightly")).unwrap().general();
-        assert_eq!((general.bound, general.max_steps), (Some(4), NonZeroU64::new(7)));
+        assert_eq!((general.bound, general.max_steps), (Some(4), NonZeroU32::new(7)));
         assert_eq!(general.max_time, Some(Duration::from_secs(600)));
         let general = settings("[preset.nightly]\nmax-time = '5s'", Some("nightly")).unwrap().general();
         assert_eq!(general.max_time, Some(Duration::from_secs(5)));
