@@ -73,6 +73,18 @@ fn packed_tests_are_explored_where_there_is_neither_source_nor_compiler() {
     let output = project.schedcheck(&["verify-certificate", "certificate.toml"]).run().expect_code(96);
     assert!(output.stderr.contains("limit.txt has changed"), "{}", output.stderr);
 
+    // Who tidies up may leave a part of what was unpacked.
+    let unpacked = machine.path.join("target/schedcheck/archives").read_dir_utf8().unwrap().next().unwrap();
+    for gone in ["binaries", "schedcheck-archive.json"] {
+        let path = unpacked.as_ref().unwrap().path().join(gone);
+        if path.is_dir() {
+            fs::remove_dir_all(path).unwrap()
+        } else {
+            fs::remove_file(path).unwrap()
+        }
+        assert_eq!(run(&["list"]).expect_code(0).stdout, listed, "{gone}");
+    }
+
     // What means nothing here is said, not ignored.
     for (args, code, message) in [
         (&["-p", "nightly"][..], 2, "--package does not go with --archive"),
