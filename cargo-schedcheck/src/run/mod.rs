@@ -196,12 +196,16 @@ fn explore_all(
         }
         outcome
     });
-    outcome?;
     let mut summary = tally.summary(started.tests, session, start);
+    if let Err(error) = &outcome {
+        summary.exit_code = error.exit_code();
+    }
     if let Some(certifier) = certifier {
         certifier.conclude(&mut summary);
     }
-    Ok(reports.finish(summary))
+    // Whatever ended the run, the verdicts that there are belong into the reports.
+    let exit_code = reports.finish(summary);
+    outcome.map(|()| exit_code)
 }
 
 /// One worker: takes tests until there are none or a failure says to stop.
