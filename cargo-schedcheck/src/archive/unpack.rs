@@ -18,8 +18,6 @@ const LARGEST_MANIFEST: u64 = 1 << 28;
 /// An archive in its unpacked form.
 #[derive(Debug)]
 pub struct Archive {
-    /// Its file, as the user wrote it.
-    pub file: Utf8PathBuf,
     dir: Utf8PathBuf,
     pub manifest: Manifest,
 }
@@ -56,7 +54,7 @@ impl Archive {
         }
         recently_used::mark(&dir)?;
         recently_used::remove_others(&all, &dir, KEPT);
-        Ok(Self { file: file.to_owned(), dir: paths::absolute(&dir)?, manifest })
+        Ok(Self { dir: paths::absolute(&dir)?, manifest })
     }
 
     /// The folder of the workspace.

@@ -62,7 +62,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         finished,
         pending: 0,
         replayed: true,
-        replay_command: Some(session.replay_command(&path, &args.cargo)),
+        replay_command: Some(session.replay_command(&path)),
         replay: Some(path),
         source_dirs: source_dirs.clone(),
     };

@@ -261,7 +261,7 @@ fn one_test(
                 finished,
                 pending: 0,
                 replayed: true,
-                replay_command: Some(session.replay_command(&file, &args.cargo)),
+                replay_command: Some(session.replay_command(&file)),
                 replay: Some(file),
                 source_dirs,
             })));

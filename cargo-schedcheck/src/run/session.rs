@@ -31,6 +31,8 @@ pub struct Session {
     pub project: Project,
     pub settings: Settings,
     supply: Supply,
+    /// What leads another call to the same tests.
+    flags: Vec<String>,
 }
 
 /// Where test binaries come from.
@@ -48,7 +50,8 @@ impl Session {
         let project = Project::load(&toolchain, cargo)?;
         let mut settings = Settings::load(project.root(), config, explore)?;
         settings.set.changed = changes::lines(project.root(), explore)?;
-        Ok(Self { project, settings, supply: Supply::Compiler(Box::new(toolchain)) })
+        let flags = repeating(None, cargo, config);
+        Ok(Self { project, settings, supply: Supply::Compiler(Box::new(toolchain)), flags })
     }
 
     /// Reads the project, or the archive that was made of one.
@@ -77,7 +80,8 @@ impl Session {
             }
             settings.set.races = Some(Switch::Off);
         }
-        Ok(Self { project, settings, supply: Supply::Archive(Box::new(archive)) })
+        let flags = repeating(Some(file), cargo, config);
+        Ok(Self { project, settings, supply: Supply::Archive(Box::new(archive)), flags })
     }
 
     /// What the tests were, or will be, built with.
@@ -177,7 +181,7 @@ impl Session {
             match file.save(&self.project.failures_dir()) {
                 Ok(path) => {
                     let path = as_typed(&path);
-                    result.replay_command = Some(self.replay_command(&path, cargo));
+                    result.replay_command = Some(self.replay_command(&path));
                     result.replay = Some(path);
                 }
                 // A full disk takes the file, not the failure.
@@ -191,29 +195,31 @@ impl Session {
     }
 
     /// The command that repeats a recorded failure, as one would type it.
-    pub fn replay_command(&self, path: &Utf8Path, cargo: &CargoOpts) -> String {
-        let mut command = format!("cargo schedcheck replay {}", quoted(path.as_str()));
-        let archive = match &self.supply {
-            Supply::Archive(archive) => Some(&archive.file),
-            Supply::Compiler(_) => None,
-        };
-        let places = [
-            ("--archive", archive),
-            ("--manifest-path", cargo.manifest_path.as_ref()),
-            ("--target-dir", cargo.target_dir.as_ref()),
-        ];
-        for (flag, path) in places {
-            if let Some(path) = path {
-                command.push_str(&format!(" {flag} {}", quoted(path.as_str())));
-            }
-        }
-        command
+    pub fn replay_command(&self, path: &Utf8Path) -> String {
+        let words = [path.as_str()].into_iter().chain(self.flags.iter().map(String::as_str));
+        let words: Vec<String> = words.map(quoted).collect();
+        format!("cargo schedcheck replay {}", words.join(" "))
     }
 
     /// Folders that relative source paths of a binary may be relative to.
     pub fn source_dirs(&self, binary: &TestBinary) -> Vec<Utf8PathBuf> {
         vec![self.project.root().to_owned(), binary.package_dir.clone()]
     }
+}
+
+/// The flags that say where tests come from and how they are built, but for what replay files have.
+fn repeating(archive: Option<&Utf8PathBuf>, cargo: &CargoOpts, config: &ConfigArgs) -> Vec<String> {
+    let path = |path: Option<&Utf8PathBuf>| path.map(ToString::to_string);
+    let single = [
+        ("--archive", path(archive)),
+        ("--manifest-path", path(cargo.manifest_path.as_ref())),
+        ("--target-dir", path(cargo.target_dir.as_ref())),
+        ("--config-file", path(config.config_file.as_ref())),
+    ];
+    let single = single.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
+    let several = cargo.config.iter().map(|value| ("--config", value.clone()));
+    let pairs = single.chain(several).flat_map(|(flag, value)| [flag.to_owned(), value]);
+    pairs.chain(config.no_config.then(|| "--no-config".to_owned())).collect()
 }
 
 /// A word of a command line, as a shell reads it back.

@@ -142,3 +142,20 @@ fn a_failure_of_a_benchmark_happens_again() {
         assert!(output.stderr.contains("this is the recorded failure, repeated"), "{}", output.stderr);
     }
 }
+
+#[test]
+fn the_command_to_replay_has_what_the_build_depends_on() {
+    let project = Project::copy_of("canned");
+    project.write("other.toml", "skip = [\"ring\"]\n");
+    let flags = ["--config", "profile.dev.opt-level=1", "--config-file", "other.toml"];
+    let output = project.schedcheck(&[&["deadlocks"], &flags[..]].concat()).run().expect_code(100);
+    let command = format!(
+        "cargo schedcheck replay {DEADLOCK} --config-file other.toml --config profile.dev.opt-level=1"
+    );
+    assert!(output.stderr.contains(&format!("replay with: {command}\n")), "{}", output.stderr);
+    let words: Vec<&str> = command.split(' ').skip(2).collect();
+    let output = project.schedcheck(&words).run().expect_code(100);
+    assert!(output.stderr.contains("this is the recorded failure, repeated"), "{}", output.stderr);
+    let output = project.schedcheck(&["deadlocks", "--no-config"]).run().expect_code(100);
+    assert!(output.stderr.contains(&format!("replay {DEADLOCK} --no-config\n")), "{}", output.stderr);
+}
