@@ -91,10 +91,12 @@ impl Project {
             .filter_map(|name| name.as_str().map(str::to_owned))
     }
 
-    /// Whether a package of the workspace has a target that we call so.
-    pub fn has_target(&self, package: &str, target: &str) -> bool {
+    /// Whether it is known that no package of the workspace has a target that we call so.
+    pub fn lacks_target(&self, package: &str, target: &str) -> bool {
         let mut packages = self.packages().filter(|known| known.name.as_str() == package);
-        packages.any(|known| known.targets.iter().any(|known| super::target_name(known) == target))
+        let has_it =
+            packages.any(|known| known.targets.iter().any(|known| super::target_name(known) == target));
+        self.metadata.is_some() && !has_it
     }
 
     /// The name of a package.

@@ -95,7 +95,7 @@ fn built(args: &ReplayArgs, file: &ReplayFile, cargo: &CargoOpts) -> Result<(Ses
         false => Session::open(cargo, &args.config, &ExploreOpts::default())?,
     };
     session.settings.set.races = Some(if file.detects_races() { Switch::On } else { Switch::Off });
-    if !packed && !session.project.has_target(&file.test.package, &file.test.target) {
+    if session.project.lacks_target(&file.test.package, &file.test.target) {
         return Err(missing(file));
     }
     let build = session.build(cargo)?;

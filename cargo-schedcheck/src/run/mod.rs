@@ -100,7 +100,7 @@ fn select<'a>(
             if session.settings.general().races == Some(Switch::Off) {
                 saved.retain(Saved::shows_without_race_detection);
             }
-            discovered.mention_orphans(binary, &saved);
+            discovered.mention_orphans(&session.project, &saved);
             kept.insert(&binary.package_dir, saved);
         }
     }

@@ -239,6 +239,7 @@ pub fn id(binary: &TestBinary, name: String) -> TestId {
 /// All tests that the binaries have.
 #[derive(Debug)]
 pub struct Discovered<'a> {
+    binaries: &'a [TestBinary],
     pub tests: Vec<(&'a TestBinary, ListedTest)>,
     /// Binaries with a harness that does not know us.
     foreign: Vec<&'a TestBinary>,
@@ -246,7 +247,7 @@ pub struct Discovered<'a> {
 
 /// Asks all binaries for their tests.
 pub fn discover(binaries: &[TestBinary]) -> Result<Discovered<'_>> {
-    let mut discovered = Discovered { tests: Vec::new(), foreign: Vec::new() };
+    let mut discovered = Discovered { binaries, tests: Vec::new(), foreign: Vec::new() };
     for binary in binaries {
         match list(binary)? {
             Some(tests) => discovered.tests.extend(tests.into_iter().map(|test| (binary, test))),
@@ -308,16 +309,24 @@ impl<'a> Discovered<'a> {
         }
     }
 
-    /// Says which kept failures of a package are of tests that its binaries do not have.
-    pub fn mention_orphans(&self, binary: &TestBinary, saved: &[Saved]) {
-        for orphan in saved.iter().filter(|saved| saved.file.test.target == binary.target) {
-            if self.binary_with(&orphan.file.id()).is_none() {
-                say(&format!(
-                    "warning: {} is of a test that does not exist (any more): {}",
-                    orphan.shown(),
-                    orphan.file.id()
-                ));
-            }
+    /// Says which kept failures are of tests that do not exist.
+    pub fn mention_orphans(&self, project: &Project, saved: &[Saved]) {
+        for orphan in saved.iter().filter(|saved| self.is_gone(project, &saved.file.id())) {
+            say(&format!(
+                "warning: {} is of a test that does not exist (any more): {}",
+                orphan.shown(),
+                orphan.file.id()
+            ));
+        }
+    }
+
+    /// Whether there is no such test: its binary, if it was built, does not have it, or there is no such target.
+    fn is_gone(&self, project: &Project, id: &TestId) -> bool {
+        let is_its = |binary: &&TestBinary| binary.package == id.package && binary.target == id.target;
+        match self.binaries.iter().find(is_its) {
+            Some(_) if self.foreign.iter().any(is_its) => false,
+            Some(_) => self.binary_with(id).is_none(),
+            None => project.lacks_target(&id.package, &id.target),
         }
     }
 

@@ -90,6 +90,16 @@ fn a_damaged_file_is_an_error_and_an_orphan_is_mentioned() {
         "{}",
         output.stderr
     );
+    // Whichever binary it was in, as long as that was built.
+    project.write("tests/flow.rs", "#[test]\nfn flows() {}\n");
+    let mentions = |target: &str, selection: &[&str]| {
+        project.write(KEPT, text.replace("target = \"lib\"", &format!("target = \"{target}\"")));
+        let args = [&["--all-tests", "adds_under_a_lock", "flows"], selection].concat();
+        let said = project.schedcheck(&args).run().expect_code(0).stderr;
+        said.contains(&format!("(any more): unmodified::{target} tests::opposite_order"))
+    };
+    assert!(mentions("flow", &[]) && mentions("gone", &[]) && mentions("gone", &["--lib"]));
+    assert!(!mentions("flow", &["--lib"]), "it may be there");
 }
 
 #[test]
