@@ -117,10 +117,10 @@ impl Session {
         let wanted = self.settings.general().races != Some(Switch::Off);
         let races = wanted && Instrument::sees_memory_on(toolchain.host());
         if wanted && !races && !cargo.quiet {
-            anstream::eprintln!(
+            say(&format!(
                 "note: data races are not looked for: the compiler cannot show memory accesses on {}",
                 toolchain.host()
-            );
+            ));
         }
         build::build(toolchain, &self.project, cargo, &self.settings.skip, races)
     }
