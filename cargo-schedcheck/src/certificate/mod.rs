@@ -251,7 +251,7 @@ struct Version {
 /// Removes the certificate of an earlier run, so that nobody takes it for this one's. A file that is something else is
 /// left alone.
 pub fn make_way(path: &Utf8PathBuf) -> Result<()> {
-    if !path.exists() {
+    if !path.exists() || whole_file::is_stream(path) {
         return Ok(());
     }
     let is_ours = fs::read(path).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(HEADER.as_bytes()));
@@ -399,5 +399,9 @@ mod tests {
         fs::write(&path, "[package]\n").unwrap();
         assert!(make_way(&path).is_err());
         assert!(path.exists());
+        let nowhere = path.with_file_name("nowhere");
+        std::os::unix::fs::symlink("/dev/null", &nowhere).unwrap();
+        make_way(&nowhere).unwrap();
+        assert!(nowhere.is_symlink());
     }
 }
