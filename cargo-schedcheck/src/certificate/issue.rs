@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::exit_code::ExitCode;
 use crate::reports::event::{Certified, Summary, TestResult};
 use crate::run::explore::Plan;
+use crate::run::wire::arguments;
 
 /// How many tests are named as the reason.
 const NAMED: usize = 3;
@@ -48,9 +49,8 @@ impl Settings {
         let pairs = |limits: &crate::config::Limits| {
             limits.pairs().into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
         };
-        let attribute = plan.attribute.split(';').filter_map(|argument| argument.split_once('='));
-        let attribute = attribute.map(|(key, value)| (key.replace('_', "-"), value.to_owned())).collect();
-        Self([pairs(&plan.set), attribute, pairs(&plan.default)])
+        let attribute = arguments(&plan.attribute).map(|(key, value)| (key, value.to_owned()));
+        Self([pairs(&plan.set), attribute.collect(), pairs(&plan.default)])
     }
 
     fn get(&self, key: &str) -> Option<&str> {
