@@ -321,6 +321,15 @@ mod tests {
     }
 
     #[test]
+    fn a_search_is_not_split_into_more_files_than_a_disk_has() {
+        let code = |parts| {
+            let args = ["cargo schedcheck", "split", "a.checkpoint", "--into", parts];
+            super::command().try_get_matches_from(args).map_or_else(|error| error.exit_code(), |_| 0)
+        };
+        assert_eq!(["0", "1", "10000", "10001", "4000000000"].map(code), [2, 0, 0, 2, 2]);
+    }
+
+    #[test]
     fn options_of_the_harness_are_no_filters() {
         let parse = |args: &[&str]| {
             let all = [&["cargo schedcheck"], args].concat();
