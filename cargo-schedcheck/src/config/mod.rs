@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
+use crate::cli::explore_opts::Switch;
 use crate::cli::{ConfigArgs, ExploreOpts, KeepOpts};
 use crate::error::{ExpectedError, Result};
 use crate::paths::as_typed;
@@ -77,6 +78,18 @@ impl Settings {
     pub fn general(&self) -> Limits {
         let presets = self.presets.iter().map(|preset| preset.section.limits());
         self.set.clone().or(presets.fold(Limits::default(), Limits::or)).or(Limits::built_in())
+    }
+
+    /// Whether data races are to be looked for in any test: all are built then so that they can be seen.
+    pub fn want_races(&self) -> bool {
+        let mut overrides = self.presets.iter().flat_map(|preset| &preset.section.overrides);
+        match self.set.races {
+            Some(races) => races == Switch::On,
+            None => {
+                self.general().races == Some(Switch::On)
+                    || overrides.any(|inner| inner.races == Some(Switch::On))
+            }
+        }
     }
 
     /// Everything weaker than the attribute of a test, the strongest first, each with its origin in words.

@@ -27,7 +27,6 @@ use camino::Utf8Path;
 use crate::build::TestBinary;
 use crate::certificate::{self, issue::Certifier};
 use crate::cli::RunArgs;
-use crate::cli::explore_opts::Switch;
 use crate::cli::part::PartSpec;
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
@@ -35,7 +34,7 @@ use crate::paths::absolute;
 use crate::regressions::replay::{Replayed, State};
 use crate::regressions::saved::{self, Saved};
 use crate::reports::event::{Regression, RunStarted, Summary, TestId, TestResult};
-use crate::reports::{Event, Reports, Volume, trend};
+use crate::reports::{Event, Reports, Volume, say, trend};
 use allotment::Allotment;
 use checkpoints::Checkpoints;
 use explore::{Plan, Sign, Verdict};
@@ -97,7 +96,7 @@ fn select<'a>(
     for (binary, _) in &selected {
         if !kept.contains_key(&*binary.package_dir) {
             let mut saved = saved::load(&binary.package_dir)?;
-            if session.settings.general().races == Some(Switch::Off) {
+            if !session.settings.want_races() {
                 saved.retain(Saved::shows_without_race_detection);
             }
             discovered.mention_orphans(&session.project, &saved);
@@ -130,6 +129,14 @@ fn select<'a>(
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());
+    // What attributes say is known when the tests are built.
+    for plan in plans.iter().filter(|plan| !session.settings.want_races() && plan.asks_for_races()) {
+        say(&format!(
+            "warning: data races are not looked for in {}, although its attribute asks for it: the tests are built \
+             without, as the config file wants it; use --races on",
+            plan.id
+        ));
+    }
     Ok(plans)
 }
 

@@ -75,7 +75,7 @@ impl Session {
         let mut settings = Settings::load(project.root(), config, explore)?;
         settings.set.changed = changes::lines(project.root(), explore)?;
         if !archive.manifest.races {
-            if settings.general().races != Some(Switch::Off) && !cargo.quiet {
+            if settings.want_races() && !cargo.quiet {
                 say("note: data races are not looked for: the archive was packed without");
             }
             settings.set.races = Some(Switch::Off);
@@ -114,7 +114,7 @@ impl Session {
             Supply::Compiler(toolchain) => toolchain,
             Supply::Archive(archive) => return Ok(archive.build()),
         };
-        let wanted = self.settings.general().races != Some(Switch::Off);
+        let wanted = self.settings.want_races();
         let races = wanted && Instrument::sees_memory_on(toolchain.host());
         if wanted && !races && !cargo.quiet {
             say(&format!(
