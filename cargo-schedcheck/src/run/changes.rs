@@ -40,7 +40,8 @@ pub fn lines(root: &Utf8Path, opts: &ExploreOpts) -> Result<Vec<String>> {
         let file = as_compiled(&range.file, &bases, root);
         format!("{file}:{}-{}", range.first, range.last)
     };
-    Ok(diff.into_iter().map(named).collect())
+    // Commas separate what the engine is told, and no compiler is given such files.
+    Ok(diff.into_iter().filter(|range| !range.file.as_str().contains(',')).map(named).collect())
 }
 
 /// The path of a file of a diff as the compiler knows it.
@@ -227,6 +228,17 @@ mod tests {
         @@ -20,2 +21,0 @@\n-gone\n-too\n\
         --- a/old.rs\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
         --- a/n.rs\t2026-01-01\n+++ b/n.rs\t2026-01-02\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n";
+
+    #[test]
+    fn what_the_engine_cannot_be_told_is_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(dir.path()).unwrap();
+        let diff = root.join("changes.diff");
+        let of = |file: &str| format!("--- a/{file}\n+++ b/{file}\n@@ -0,0 +1 @@\n+new\n");
+        fs::write(&diff, of("docs/one, two.md") + &of("src/lib.rs")).unwrap();
+        let opts = ExploreOpts { in_diff: Some(diff), ..ExploreOpts::default() };
+        assert_eq!(lines(root, &opts).unwrap(), ["src/lib.rs:1-1"]);
+    }
 
     #[test]
     fn lines_are_those_of_the_new_version() {
