@@ -61,7 +61,7 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
     let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
     for warning in cli::environment::warnings(set.map(|(name, _)| name)) {
         let style = clap_cargo::style::WARN;
-        let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {warning}");
+        reports::say(&format!("{style}warning{style:#}: {warning}"));
     }
     run::interrupt::install();
     let environment = cli::from_environment(&matches);
@@ -72,20 +72,18 @@ fn command(mut args: Vec<OsString>, by_cargo: bool) -> ExitCode {
             // Whatever it looks like: what it comes from is Ctrl-C.
             let error = if run::interrupt::was_behind_it() { ExpectedError::Interrupted } else { error };
             if let Some(message) = error.message() {
-                // Whoever closed stderr does not want to know.
-                let _ = writeln!(anstream::stderr(), "{}", styled(&message));
+                reports::say(&styled(&message));
             }
             error.exit_code()
         }
         Err(_) => {
-            let _ = writeln!(
-                anstream::stderr(),
+            reports::say(&format!(
                 "\nThis is a bug in cargo schedcheck {} ({} {}). Please report it with the text above:\n{}/issues",
                 env!("CARGO_PKG_VERSION"),
                 std::env::consts::OS,
                 std::env::consts::ARCH,
                 env!("CARGO_PKG_REPOSITORY"),
-            );
+            ));
             ExitCode::InternalBug
         }
     }

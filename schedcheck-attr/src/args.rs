@@ -30,7 +30,7 @@ const ARGUMENTS: &[(&str, Kind, &str)] = &[
     ("reduction", Kind::OneOf(&["optimal", "source", "classic", "none"]), "\"optimal\""),
     ("max_time", Kind::Duration, "\"10s\""),
     ("max_executions", BUDGET, "1000"),
-    ("max_steps", BUDGET, "500"),
+    ("max_steps", Kind::Number { min: 1, max: u32::MAX as u64 }, "500"),
     ("seed", Kind::Number { min: 0, max: u64::MAX }, "7"),
     ("random_runs", COUNT, "0"),
     ("hunts", COUNT, "0"),
@@ -53,7 +53,8 @@ const OUTCOMES: &[&str] = &["deadlock", "panic", "livelock", "data-race", "misus
 /// Those of the engine (`cargo xtask tidy` compares the two).
 const PRIORITIES: &[&str] =
     &["pb", "dpor", "mdpor", "ss", "rand", "method", "var", "changed", "seq", "distance", "dfs", "bfs"];
-const TIME_UNITS: &[&str] = &["ms", "s", "m", "h"];
+/// And their milliseconds.
+const TIME_UNITS: &[(&str, u64)] = &[("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
 
 /// One `name = value`.
 struct Argument {
@@ -205,12 +206,12 @@ fn checked_duration(text: &LitStr) -> Result<String> {
     let duration = text.value();
     let unit = duration.trim_start_matches(|c: char| c.is_ascii_digit());
     let number = &duration[..duration.len() - unit.len()];
-    let problem = if !is_u64(number) || !TIME_UNITS.contains(&unit) {
-        "is no duration"
-    } else if number.parse() == Ok(0_u64) {
-        "leaves no time for a single execution"
-    } else {
-        return Ok(duration);
+    let unit = TIME_UNITS.iter().find(|(known, _)| *known == unit);
+    let milliseconds = unit.and_then(|(_, each)| number.parse::<u64>().ok()?.checked_mul(*each));
+    let problem = match milliseconds {
+        None => "is no duration",
+        Some(0) => "leaves no time for a single execution",
+        Some(_) => return Ok(duration),
     };
     let message = format!(
         "`{duration}` {problem}: write a whole number and a unit, such as `500ms`, `10s`, `5m` or `2h`"
@@ -321,6 +322,8 @@ mod tests {
             ("bound = 4294967296", "`bound` can be at most 4294967295"),
             ("seed = 18446744073709551616", "`seed` can be at most 18446744073709551615"),
             ("max_steps = 0", "`max_steps` must be at least 1"),
+            ("max_steps = 4294967296", "`max_steps` can be at most 4294967295"),
+            ("max_time = \"18446744073709551615s\"", "is no duration"),
             ("priority = 2", "`priority` takes a string, such as `priority = \"mdpor,pb\"`"),
             (
                 "priority = \"mdpro\"",

@@ -1,6 +1,7 @@
 //! `cargo schedcheck archive`: builds the tests and packs them.
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use flate2::Compression;
@@ -32,8 +33,11 @@ pub fn archive(args: &ArchiveArgs) -> Result<ExitCode> {
     let binaries = build.binaries.iter().map(|binary| content.binary(binary)).collect();
     let libraries = content.libraries(&build, &session.project.output_dir)?;
     content.sources(&build)?;
+    let target = session.project.output_dir.parent();
+    let left_out = [Some(args.file.as_path()), target].into_iter().flatten();
+    let left_out: Vec<_> = left_out.filter_map(|path| fs::canonicalize(path).ok()).collect();
     for path in &args.include {
-        content.included(path)?;
+        content.included(path, &left_out)?;
     }
     let manifest = Manifest {
         version: VERSION,
@@ -161,15 +165,29 @@ impl<'a> Content<'a> {
         Ok(())
     }
 
-    /// A file or folder that the user names.
-    fn included(&mut self, path: &Utf8Path) -> Result<()> {
+    /// A file or folder that the user names, without what is to be left out of it. What is in a folder is looked up before
+    /// the archive is begun, which may be among it.
+    fn included(&mut self, path: &Utf8Path, left_out: &[PathBuf]) -> Result<()> {
         let refuse = |reason: &str| Err(ExpectedError::BadSetup(format!("--include {path}: {reason}")));
         let Ok(found) = fs::canonicalize(self.root.join(path)) else {
             return refuse("there is no such file or folder in the workspace");
         };
         match Utf8PathBuf::from_path_buf(found).ok().and_then(|found| Some((self.place(&found)?, found))) {
-            Some((place, found)) => drop(self.add(place, found)),
-            None => return refuse("it is not in the workspace"),
+            Some((place, found)) => self.all_of(place, found, left_out),
+            None => refuse("it is not in the workspace"),
+        }
+    }
+
+    fn all_of(&mut self, place: Utf8PathBuf, path: Utf8PathBuf, left_out: &[PathBuf]) -> Result<()> {
+        if !path.is_dir() {
+            self.add(place, path);
+            return Ok(());
+        }
+        for entry in path.read_dir_utf8()? {
+            let entry = entry?;
+            if !left_out.iter().any(|path| path == entry.path()) {
+                self.all_of(place.join(entry.file_name()), entry.into_path(), left_out)?;
+            }
         }
         Ok(())
     }

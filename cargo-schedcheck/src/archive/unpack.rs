@@ -18,8 +18,6 @@ const LARGEST_MANIFEST: u64 = 1 << 28;
 /// An archive in its unpacked form.
 #[derive(Debug)]
 pub struct Archive {
-    /// Its file, as the user wrote it.
-    pub file: Utf8PathBuf,
     dir: Utf8PathBuf,
     pub manifest: Manifest,
 }
@@ -31,7 +29,7 @@ impl Archive {
         let print = fingerprint::of_file(file).map_err(|error| ExpectedError::BadSetup(error.to_string()))?;
         let all = output_dir.join("archives");
         let dir = all.join(&print[..16]);
-        if !dir.is_dir() {
+        if !is_whole(&dir) {
             fs::create_dir_all(&all)?;
             // Neither backups nor fingerprints of sources look into folders with this mark.
             fs::write(output_dir.join("CACHEDIR.TAG"), "Signature: 8a477f597d28d172789f06886806bc55\n")?;
@@ -40,6 +38,9 @@ impl Archive {
                 refuse(format!("this is not an archive of cargo schedcheck, or it is damaged: {error}"))
             };
             extract(file, work.path()).map_err(damaged)?;
+            if !is_whole(&dir) && dir.is_dir() {
+                fs::remove_dir_all(&dir)?;
+            }
             // Another process may have been faster.
             if fs::rename(work.path(), &dir).is_err() && !dir.is_dir() {
                 return Err(refuse(format!("cannot be unpacked into {dir}")));
@@ -48,13 +49,12 @@ impl Archive {
         let text = fs::read(dir.join(MANIFEST));
         let text = text.map_err(|_| refuse("this is not an archive of cargo schedcheck".to_owned()))?;
         let manifest = Manifest::parse(&text).map_err(refuse)?;
-        if let Some(missing) = manifest.binaries.iter().find(|binary| !dir.join(&binary.executable).is_file())
-        {
-            return Err(refuse(format!("it is damaged: {} is missing", missing.executable)));
+        if let Some(missing) = manifest.missing_in(&dir) {
+            return Err(refuse(format!("it is damaged: {missing} is missing")));
         }
         recently_used::mark(&dir)?;
         recently_used::remove_others(&all, &dir, KEPT);
-        Ok(Self { file: file.to_owned(), dir: paths::absolute(&dir)?, manifest })
+        Ok(Self { dir: paths::absolute(&dir)?, manifest })
     }
 
     /// The folder of the workspace.
@@ -111,6 +111,12 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// A test binary that is not in the folder where all of them should be.
+    fn missing_in(&self, dir: &Utf8Path) -> Option<&Utf8Path> {
+        let mut executables = self.binaries.iter().map(|binary| binary.executable.as_path());
+        executables.find(|executable| !dir.join(executable).is_file())
+    }
+
     /// An engine is always that of its command, on a machine of its kind.
     fn fits(&self) -> Result<(), String> {
         let was = &self.tool;
@@ -128,6 +134,13 @@ impl Manifest {
         }
         Ok(())
     }
+}
+
+/// Whether nothing needs to be unpacked: somebody may have removed a part of what was. An archive that is not for this
+/// command is none the more so for being unpacked again.
+fn is_whole(dir: &Utf8Path) -> bool {
+    let manifest = fs::read(dir.join(MANIFEST)).map(|text| Manifest::parse(&text));
+    manifest.is_ok_and(|manifest| manifest.map_or(true, |manifest| manifest.missing_in(dir).is_none()))
 }
 
 fn extract(file: &Utf8Path, to: &std::path::Path) -> io::Result<()> {

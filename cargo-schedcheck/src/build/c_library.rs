@@ -27,12 +27,14 @@ pub fn is_wanted(
         return Ok(false);
     }
     let asked = Instructions { c_library: true, ..instructions.clone() };
+    // What cargo remembers of the compiler is not for plain builds.
+    let asked_in = project.output_dir.join("build/.asked");
     let mut command: Command = toolchain.cargo();
     command
         .args(["metadata", "--format-version", "1", "--filter-platform", toolchain.host()])
         .args(cargo.manifest_args())
-        // What cargo remembers of the compiler is not for plain builds.
-        .env("CARGO_TARGET_DIR", project.output_dir.join("build/.asked"))
+        .args(super::without_build_dir(&asked_in, super::here().as_deref()))
+        .env("CARGO_TARGET_DIR", &asked_in)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());

@@ -49,12 +49,33 @@ pub const LIBRARY_PATH: &str = if cfg!(target_os = "macos") {
 #[derive(Debug)]
 pub struct TestBinary {
     pub package: String,
-    /// `lib`, `bin/NAME`, `example/NAME`, or the name of an integration test.
+    /// `lib`, `bin/NAME`, `example/NAME`, `bench/NAME`, or the name of an integration test (`test/lib` if that is `lib`).
     pub target: String,
     pub executable: Utf8PathBuf,
     /// The folder of the package: working directory of its tests, base of its source paths.
     pub package_dir: Utf8PathBuf,
     pub env: Vec<(String, String)>,
+}
+
+#[cfg(test)]
+impl TestBinary {
+    /// That of a target of the package `bank`.
+    pub fn example(target: &str) -> Self {
+        Self {
+            package: "bank".to_owned(),
+            target: target.to_owned(),
+            executable: format!("{target}-1").into(),
+            package_dir: ".".into(),
+            env: Vec::new(),
+        }
+    }
+}
+
+impl TestBinary {
+    /// What people call it: `PACKAGE::TARGET`.
+    pub fn name(&self) -> String {
+        format!("{}::{}", self.package, self.target)
+    }
 }
 
 /// What came out of a build, and what went into it.
@@ -127,10 +148,7 @@ pub fn build(
     let started = SystemTime::now();
     let sysroot = sysroot::prepare(toolchain, cargo.is_offline(), cargo.quiet)?;
     let instrument = Instrument::wanted(races);
-    let mut skip: Vec<String> = project.skipped_crates().chain(skip.iter().cloned()).collect();
-    skip.iter_mut().for_each(|name| *name = name.replace('-', "_"));
-    skip.sort();
-    skip.dedup();
+    let skip = project.skipped_crates(skip);
     let inner = toolchain.rustc_wrapper.clone();
     let mut instructions = Instructions {
         sysroot: sysroot.dir.clone(),
@@ -156,6 +174,7 @@ pub fn build(
         .arg(&target_dir)
         .args(cargo.build_args())
         // After those of the user: of several, the last one counts.
+        .args(without_build_dir(&target_dir, here().as_deref()))
         .args(cargo.without_lto())
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
@@ -179,6 +198,23 @@ pub fn build(
     noted?;
     let binaries = products.into_binaries(project, toolchain);
     Ok(Build { binaries, skip, races, origin: Origin::Compiled(compiled) })
+}
+
+/// The flag by which cargo keeps also what it makes on the way below a directory. That may go elsewhere otherwise
+/// (`build.build-dir`), where cargo would take products of other wrappers and other flags for ours, and ours for others.
+/// `here` is where cargo is started.
+fn without_build_dir(dir: &Utf8Path, here: Option<&Utf8Path>) -> Vec<String> {
+    let has_braces = |path: &Utf8Path| path.as_str().contains(['{', '}']);
+    // Braces stand for variables there; most paths can be written without those that lead to the project.
+    let seen_from_here = || here.map(|here| sources::relative(here, dir));
+    let path = Some(dir.to_owned()).filter(|path| !has_braces(path)).or_else(seen_from_here);
+    let Some(path) = path.filter(|path| !has_braces(path)) else { return Vec::new() };
+    vec!["--config".to_owned(), format!("build.build-dir={}", toml::Value::String(path.into_string()))]
+}
+
+/// Where this command was started, and cargo is.
+fn here() -> Option<Utf8PathBuf> {
+    Utf8PathBuf::from_path_buf(std::env::current_dir().ok()?).ok()
 }
 
 /// Our own directory below the target directory; another one whenever old products would not fit.
@@ -325,5 +361,18 @@ pub fn target_args(target: &str) -> Vec<String> {
     match (kind, name) {
         ("test", "lib") if !target.contains('/') => vec!["--lib".to_owned()],
         (kind, name) => vec![format!("--{kind}"), name.to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_in_paths_are_no_variables_of_cargo() {
+        let flags = |dir: &str, here: &str| without_build_dir(Utf8Path::new(dir), Some(Utf8Path::new(here)));
+        assert_eq!(flags("/a b/t", "/a b"), ["--config", "build.build-dir=\"/a b/t\""]);
+        assert_eq!(flags("/{a}/t/x", "/{a}/src"), ["--config", "build.build-dir=\"../t/x\""]);
+        assert_eq!(flags("/{a}/t", "/b"), Vec::<String>::new());
     }
 }

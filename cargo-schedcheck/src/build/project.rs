@@ -1,4 +1,5 @@
 //! What `cargo metadata` says about the project.
+use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -72,8 +73,15 @@ impl Project {
         self.output_dir.join("failures")
     }
 
+    /// The crates that keep the real std: those that a config file names, and those of manifests.
+    pub fn skipped_crates(&self, configured: &[String]) -> Vec<String> {
+        let all = self.skipped_by_manifests().chain(configured.iter().cloned());
+        let all: BTreeSet<String> = all.map(|name| name.replace('-', "_")).collect();
+        all.into_iter().collect()
+    }
+
     /// Names in `[package.metadata.schedcheck] skip` and `[workspace.metadata.schedcheck] skip`.
-    pub fn skipped_crates(&self) -> impl Iterator<Item = String> {
+    fn skipped_by_manifests(&self) -> impl Iterator<Item = String> {
         let workspace = self.metadata.iter().map(|metadata| &metadata.workspace_metadata);
         let packages = self.packages().map(|package| &package.metadata);
         packages
@@ -83,10 +91,12 @@ impl Project {
             .filter_map(|name| name.as_str().map(str::to_owned))
     }
 
-    /// Whether a package of the workspace has a target that we call so.
-    pub fn has_target(&self, package: &str, target: &str) -> bool {
+    /// Whether it is known that no package of the workspace has a target that we call so.
+    pub fn lacks_target(&self, package: &str, target: &str) -> bool {
         let mut packages = self.packages().filter(|known| known.name.as_str() == package);
-        packages.any(|known| known.targets.iter().any(|known| super::target_name(known) == target))
+        let has_it =
+            packages.any(|known| known.targets.iter().any(|known| super::target_name(known) == target));
+        self.metadata.is_some() && !has_it
     }
 
     /// The name of a package.

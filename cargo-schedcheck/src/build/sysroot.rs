@@ -232,6 +232,7 @@ fn build(toolchain: &Toolchain, work: &Utf8Path, offline: bool, quiet: bool) -> 
     command
         .args(["build", "--release", "--target", toolchain.host(), "--target-dir"])
         .arg(work.join("target"))
+        .args(super::without_build_dir(&work.join("target"), Some(work)))
         .args(offline.then_some("--offline"))
         .current_dir(work)
         // Only these crates may use features that are not stable.

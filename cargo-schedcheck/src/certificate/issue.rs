@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::exit_code::ExitCode;
 use crate::reports::event::{Certified, Summary, TestResult};
 use crate::run::explore::Plan;
+use crate::run::wire::arguments;
 
 /// How many tests are named as the reason.
 const NAMED: usize = 3;
@@ -22,6 +23,7 @@ pub struct Draft {
     pub rustflags: Vec<String>,
     pub races: bool,
     pub skipped_crates: Vec<String>,
+    pub binaries: Vec<String>,
     pub left_out: Vec<String>,
     /// Or why they are not certain.
     pub sources: Result<Sources, String>,
@@ -47,9 +49,8 @@ impl Settings {
         let pairs = |limits: &crate::config::Limits| {
             limits.pairs().into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
         };
-        let attribute = plan.attribute.split(';').filter_map(|argument| argument.split_once('='));
-        let attribute = attribute.map(|(key, value)| (key.replace('_', "-"), value.to_owned())).collect();
-        Self([pairs(&plan.set), attribute, pairs(&plan.default)])
+        let attribute = arguments(&plan.attribute).map(|(key, value)| (key, value.to_owned()));
+        Self([pairs(&plan.set), attribute.collect(), pairs(&plan.default)])
     }
 
     fn get(&self, key: &str) -> Option<&str> {
@@ -100,6 +101,7 @@ impl Certifier {
                 rustflags: draft.rustflags,
                 memory_accesses: draft.races,
                 skipped_crates: draft.skipped_crates,
+                binaries: draft.binaries,
                 left_out: draft.left_out,
             },
             tests: Vec::new(),
@@ -187,37 +189,12 @@ mod tests {
     use super::*;
     use crate::build::TestBinary;
     use crate::config::Limits;
-    use crate::reports::event::TestId;
     use crate::run::wire::{Finished, Outcome, Progress};
 
-    fn binary() -> TestBinary {
-        TestBinary {
-            package: "bank".into(),
-            target: "lib".into(),
-            executable: "bank-1".into(),
-            package_dir: ".".into(),
-            env: Vec::new(),
-        }
-    }
-
     fn plan<'a>(binary: &'a TestBinary, name: &str, attribute: &str) -> Plan<'a> {
-        let id = TestId { package: "bank".into(), target: "lib".into(), name: name.into() };
         let set = Limits { weak_cas: Some(0), ..Limits::default() };
         let default = Limits { trust: vec!["weaker".into()], ..Limits::built_in() };
-        Plan {
-            id,
-            binary,
-            set,
-            default,
-            attribute: attribute.into(),
-            saved: Vec::new(),
-            only_predict: false,
-            checkpoint: None,
-            checkpoint_every: None,
-            max_memory: None,
-            resume: None,
-            part: None,
-        }
+        Plan { set, default, attribute: attribute.into(), ..Plan::example(binary, name) }
     }
 
     fn certifier(path: &str, plans: &[Plan<'_>]) -> Certifier {
@@ -233,6 +210,7 @@ mod tests {
             rustflags: Vec::new(),
             races: true,
             skipped_crates: Vec::new(),
+            binaries: Vec::new(),
             left_out: Vec::new(),
             sources: Ok(Sources::default()),
         };
@@ -259,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_test_that_is_to_fail_is_not_said_to_pass() {
-        let binary = binary();
+        let binary = TestBinary::example("lib");
         let plans = [plan(&binary, "a", "expect=deadlock;max_time=2s")];
         let mut certifier = certifier("unused", &plans);
         certifier
@@ -269,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_attribute_stands_between_command_line_and_config_file() {
-        let binary = binary();
+        let binary = TestBinary::example("lib");
         let plans = [plan(&binary, "a", "weak_cas=3;timeouts=2;trust=x, y::z;races=off")];
         let mut certifier = certifier("unused", &plans);
         certifier.note(&result(&plans[0], |finished| finished.bound = Some(2)));
@@ -283,7 +261,7 @@ mod tests {
     fn one_test_without_its_guarantee_is_enough_to_refuse() {
         let dir = tempfile::tempdir().unwrap();
         let path = format!("{}/certificate.toml", dir.path().display());
-        let binary = binary();
+        let binary = TestBinary::example("lib");
         let plans = [plan(&binary, "a", ""), plan(&binary, "b", "")];
         let incomplete = |finished: &mut Finished| finished.complete = false;
         let failed = |finished: &mut Finished| finished.outcome = Outcome::Panic;

@@ -83,7 +83,9 @@ struct BuiltWith {
     memory_accesses: bool,
     /// Crates that kept the real std: nothing in them was under control.
     skipped_crates: Vec<String>,
-    /// Test binaries with a harness of their own: none of their tests was explored.
+    /// The test binaries that were built: the tests were selected from theirs.
+    binaries: Vec<String>,
+    /// Those with a harness of their own: none of their tests was explored.
     left_out: Vec<String>,
 }
 
@@ -249,7 +251,7 @@ struct Version {
 /// Removes the certificate of an earlier run, so that nobody takes it for this one's. A file that is something else is
 /// left alone.
 pub fn make_way(path: &Utf8PathBuf) -> Result<()> {
-    if !path.exists() {
+    if !path.exists() || whole_file::is_stream(path) {
         return Ok(());
     }
     let is_ours = fs::read(path).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(HEADER.as_bytes()));
@@ -307,6 +309,7 @@ mod tests {
                 rustflags: Vec::new(),
                 memory_accesses: true,
                 skipped_crates: Vec::new(),
+                binaries: vec!["bank::lib".into()],
                 left_out: Vec::new(),
             },
             tests: vec![covered],
@@ -396,5 +399,9 @@ mod tests {
         fs::write(&path, "[package]\n").unwrap();
         assert!(make_way(&path).is_err());
         assert!(path.exists());
+        let nowhere = path.with_file_name("nowhere");
+        std::os::unix::fs::symlink("/dev/null", &nowhere).unwrap();
+        make_way(&nowhere).unwrap();
+        assert!(nowhere.is_symlink());
     }
 }

@@ -36,6 +36,12 @@ pub struct CargoOpts {
     /// All examples
     #[arg(long, help_heading = "Target Selection")]
     pub examples: bool,
+    /// Only the tests in this benchmark (repeatable)
+    #[arg(long, value_name = "NAME", help_heading = "Target Selection")]
+    pub bench: Vec<String>,
+    /// The tests in all benchmarks
+    #[arg(long, help_heading = "Target Selection")]
+    pub benches: bool,
     /// All targets
     #[arg(long, help_heading = "Target Selection")]
     pub all_targets: bool,
@@ -113,6 +119,8 @@ impl CargoOpts {
         args.flag("--tests", self.tests);
         args.each("--example", &self.example);
         args.flag("--examples", self.examples);
+        args.each("--bench", &self.bench);
+        args.flag("--benches", self.benches);
         args.flag("--all-targets", self.all_targets);
         args.each("--jobs", &self.build_jobs);
         args.0.extend(self.variant_args());

@@ -1,5 +1,5 @@
 //! Budgets, bounds, seeds: everything the search is told.
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -25,7 +25,7 @@ pub struct ExploreOpts {
     pub max_executions: Option<NonZeroU64>,
     /// Length of one execution before it counts as a livelock [default: 20000]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_MAX_STEPS")]
-    pub max_steps: Option<NonZeroU64>,
+    pub max_steps: Option<NonZeroU32>,
     /// Seed for everything random [default: 0]
     #[arg(long, value_name = "N", env = "SCHEDCHECK_SEED")]
     pub seed: Option<u64>,
@@ -128,12 +128,13 @@ pub fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
 }
 
-/// A time such as `90s`, longer than nothing.
+/// A time such as `90s`, which the engine counts in milliseconds.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let duration =
         humantime::parse_duration(text).map_err(|e| format!("{e}; write for example `90s` or `5m`"))?;
-    if duration.is_zero() {
-        return Err("a time budget must be longer than nothing".to_owned());
+    match u64::try_from(duration.as_millis()) {
+        Ok(1..) => Ok(duration),
+        Ok(0) => Err("a time budget must be at least a millisecond".to_owned()),
+        Err(_) => Err("a time budget must end at some time".to_owned()),
     }
-    Ok(duration)
 }

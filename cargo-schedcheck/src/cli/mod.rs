@@ -307,11 +307,26 @@ mod tests {
     }
 
     #[test]
-    fn budgets_are_more_than_nothing() {
+    fn budgets_are_more_than_nothing_and_no_more_than_the_engine_counts() {
+        let code = |flag, value| {
+            let matches = super::command().try_get_matches_from(["cargo schedcheck", flag, value]);
+            matches.map_or_else(|error| error.exit_code(), |_| 0)
+        };
         for flag in ["--max-executions", "--max-steps", "--max-time"] {
-            let args = ["cargo schedcheck", flag, "0"];
-            assert_eq!(super::command().try_get_matches_from(args).unwrap_err().exit_code(), 2, "{flag}");
+            assert_eq!(code(flag, "0"), 2, "{flag}");
         }
+        assert_eq!((code("--max-steps", "4294967295"), code("--max-steps", "4294967296")), (0, 2));
+        assert_eq!((code("--max-time", "1ms"), code("--max-time", "999us")), (0, 2));
+        assert_eq!((code("--max-time", "584000000y"), code("--max-time", "585000000y")), (0, 2));
+    }
+
+    #[test]
+    fn a_search_is_not_split_into_more_files_than_a_disk_has() {
+        let code = |parts| {
+            let args = ["cargo schedcheck", "split", "a.checkpoint", "--into", parts];
+            super::command().try_get_matches_from(args).map_or_else(|error| error.exit_code(), |_| 0)
+        };
+        assert_eq!(["0", "1", "10000", "10001", "4000000000"].map(code), [2, 0, 0, 2, 2]);
     }
 
     #[test]

@@ -5,6 +5,9 @@ use clap::Args;
 use super::part::PartSpec;
 use super::{CargoOpts, ConfigArgs, FromArchive};
 
+/// More machines than that nobody has; each part is a file.
+const MOST_PARTS: i64 = 10_000;
+
 /// Options of `run` about searches that go on elsewhere or later.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Long searches")]
@@ -53,8 +56,8 @@ pub struct SplitArgs {
     /// The state of a search, of `target/schedcheck/checkpoints`
     pub file: Utf8PathBuf,
     /// How many parts to make
-    #[arg(long, value_name = "N")]
-    pub into: std::num::NonZeroU32,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_PARTS))]
+    pub into: u32,
 }
 
 /// Arguments of `merge`.

@@ -1,6 +1,6 @@
 //! The types of `.config/schedcheck.toml`, and errors with positions for what does not fit them.
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -46,7 +46,7 @@ pub struct Section {
     pub reduction: Option<Reduction>,
     pub max_time: Option<Budget>,
     pub max_executions: Option<NonZeroU64>,
-    pub max_steps: Option<NonZeroU64>,
+    pub max_steps: Option<NonZeroU32>,
     pub seed: Option<u64>,
     pub random_runs: Option<u32>,
     pub hunts: Option<u32>,
@@ -73,6 +73,19 @@ impl Section {
             trend: self.trend.clone(),
             summary: self.summary.clone(),
         }
+    }
+
+    /// A key that it has and that means nothing for single tests.
+    fn of_the_whole_run(&self) -> Option<&'static str> {
+        let keys = [
+            ("fail-fast", self.fail_fast.is_some()),
+            ("require-complete", self.require_complete.is_some()),
+            ("jobs", self.jobs.is_some()),
+            ("certificate", self.certificate.is_some()),
+            ("trend", self.trend.is_some()),
+            ("summary", self.summary.is_some()),
+        ];
+        keys.into_iter().find_map(|(key, given)| given.then_some(key))
     }
 
     /// What it says about the search.
@@ -162,10 +175,10 @@ impl ConfigFile {
                 if inner.filter.is_none() {
                     return Err(misplaced("every override needs a `filter`"));
                 }
-                if inner.certificate.is_some() || inner.trend.is_some() || inner.summary.is_some() {
-                    return Err(misplaced(
-                        "a file is written for the whole run: name it outside of `overrides`",
-                    ));
+                if let Some(key) = inner.of_the_whole_run() {
+                    return Err(misplaced(&format!(
+                        "`{key}` is about the whole run: name it outside of `overrides`"
+                    )));
                 }
                 if inner.inherits.is_some() || !inner.overrides.is_empty() {
                     return Err(misplaced("an override cannot inherit or have overrides"));
@@ -217,6 +230,8 @@ mod tests {
             "[preset.a]\nbound = -1",
             "[preset.a]\nmax-executions = 0",
             "[preset.a]\nmax-steps = 0",
+            "[preset.a]\nmax-steps = 4294967296",
+            "[preset.a]\nmax-time = '1us'",
             "[preset.a\n",
         ] {
             let error = parse(text).unwrap_err();
@@ -228,6 +243,11 @@ mod tests {
     fn filters_and_overrides_have_their_places() {
         assert!(parse("[preset.a]\nfilter = 'x'").is_err());
         assert!(parse("[[preset.a.overrides]]\nbound = 1").is_err());
+        for of_the_run in ["fail-fast = false", "require-complete = true", "jobs = 2", "trend = 't'"] {
+            let error = parse(&format!("[[preset.a.overrides]]\nfilter = 'q'\n{of_the_run}")).unwrap_err();
+            let key = of_the_run.split(' ').next().unwrap();
+            assert!(error.contains(&format!("[preset.a]: `{key}` ")), "{error}");
+        }
         let file = parse("[[preset.a.overrides]]\nfilter = 'q'\nbound = 1").unwrap();
         assert_eq!(file.preset["a"].overrides[0].limits().bound, Some(1));
     }

@@ -1,5 +1,5 @@
 //! What the engine can be told about a search, from whatever source.
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use crate::cli::ExploreOpts;
@@ -13,7 +13,7 @@ pub struct Limits {
     pub reduction: Option<Reduction>,
     pub max_time: Option<Duration>,
     pub max_executions: Option<NonZeroU64>,
-    pub max_steps: Option<NonZeroU64>,
+    pub max_steps: Option<NonZeroU32>,
     pub seed: Option<u64>,
     pub random_runs: Option<u32>,
     pub sample: Option<String>,
@@ -46,7 +46,7 @@ impl Limits {
             reduction: Some(Reduction::Optimal),
             max_time: Some(Duration::from_secs(60)),
             max_executions: None,
-            max_steps: NonZeroU64::new(20_000),
+            max_steps: NonZeroU32::new(20_000),
             seed: Some(0),
             random_runs: Some(20_000),
             sample: None,

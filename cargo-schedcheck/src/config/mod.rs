@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
+use crate::cli::explore_opts::Switch;
 use crate::cli::{ConfigArgs, ExploreOpts, KeepOpts};
 use crate::error::{ExpectedError, Result};
 use crate::paths::as_typed;
@@ -77,6 +78,18 @@ impl Settings {
     pub fn general(&self) -> Limits {
         let presets = self.presets.iter().map(|preset| preset.section.limits());
         self.set.clone().or(presets.fold(Limits::default(), Limits::or)).or(Limits::built_in())
+    }
+
+    /// Whether data races are to be looked for in any test: all are built then so that they can be seen.
+    pub fn want_races(&self) -> bool {
+        let mut overrides = self.presets.iter().flat_map(|preset| &preset.section.overrides);
+        match self.set.races {
+            Some(races) => races == Switch::On,
+            None => {
+                self.general().races == Some(Switch::On)
+                    || overrides.any(|inner| inner.races == Some(Switch::On))
+            }
+        }
     }
 
     /// Everything weaker than the attribute of a test, the strongest first, each with its origin in words.
@@ -150,7 +163,7 @@ fn chain(file: &ConfigFile, path: &Utf8Path, wanted: Option<&str>) -> Result<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::num::NonZeroU64;
+    use std::num::NonZeroU32;
     use std::time::Duration;
 
     fn settings(text: &str, preset: Option<&str>) -> Result<Settings> {
@@ -183,7 +196,7 @@ mod tests {
         assert_eq!(settings.defaults_for("queue::drain").bound, Some(5));
         assert_eq!(settings.defaults_for("stack::drain").bound, Some(1));
         assert_eq!(settings.general().seed, Some(9));
-        assert_eq!(settings.general().max_steps, NonZeroU64::new(7));
+        assert_eq!(settings.general().max_steps, NonZeroU32::new(7));
         assert_eq!(settings.general().weak_cas, Some(1));
     }
 
@@ -192,7 +205,7 @@ mod tests {
         assert_eq!(settings("", Some("nightly")).unwrap().general().max_time, Some(Duration::from_secs(600)));
         let file = "[preset.nightly]\nbound = 4\n[preset.default]\nmax-steps = 7";
         let general = settings(file, Some("nightly")).unwrap().general();
-        assert_eq!((general.bound, general.max_steps), (Some(4), NonZeroU64::new(7)));
+        assert_eq!((general.bound, general.max_steps), (Some(4), NonZeroU32::new(7)));
         assert_eq!(general.max_time, Some(Duration::from_secs(600)));
         let general = settings("[preset.nightly]\nmax-time = '5s'", Some("nightly")).unwrap().general();
         assert_eq!(general.max_time, Some(Duration::from_secs(5)));

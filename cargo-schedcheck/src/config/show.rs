@@ -10,6 +10,7 @@ use crate::cli::{KeepOpts, ShowConfigArgs};
 use crate::error::Result;
 use crate::exit_code::ExitCode;
 use crate::run::session::{Session, discover};
+use crate::run::wire::arguments;
 
 /// Every setting of a search, in the order in which it is shown, and what it means when nobody sets it. Only changed
 /// lines are left out: there may be thousands.
@@ -53,7 +54,7 @@ pub fn show(args: &ShowConfigArgs, environment: &BTreeMap<String, String>) -> Re
     let settings = &session.settings;
     let strongest = from_user(settings, environment);
     let mut text = String::new();
-    text.push_str(&general(settings));
+    text.push_str(&general(settings, &session.project.skipped_crates(&settings.skip)));
     if args.select.filters.is_empty() {
         let mut layers = strongest.clone();
         layers
@@ -64,7 +65,8 @@ pub fn show(args: &ShowConfigArgs, environment: &BTreeMap<String, String>) -> Re
         let build = session.build(&args.cargo)?;
         for (id, attribute) in discover(&build.binaries)?.with_attributes(&args.select)? {
             let mut layers = strongest.clone();
-            layers.push(("attribute of the test".to_owned(), arguments(&attribute)));
+            let attribute = arguments(&attribute).map(|(key, value)| key_and_value(&key, value));
+            layers.push(("attribute of the test".to_owned(), attribute.collect()));
             let weaker = settings.layers_for(&id.name).into_iter();
             layers.extend(weaker.map(|(origin, limits)| (origin, readable(&limits))));
             text.push_str(&format!("\n[{}]\n{}", quoted(&id.to_string()), merged(&layers)));
@@ -77,8 +79,8 @@ pub fn show(args: &ShowConfigArgs, environment: &BTreeMap<String, String>) -> Re
 }
 
 /// What holds for the run as a whole.
-fn general(settings: &Settings) -> String {
-    let skip: Vec<String> = settings.skip.iter().map(|name| quoted(name)).collect();
+fn general(settings: &Settings, skip: &[String]) -> String {
+    let skip: Vec<String> = skip.iter().map(|name| quoted(name)).collect();
     let mut text = format!(
         "jobs = {}\nfail-fast = {}\nrequire-complete = {}\nskip = [{}]\n",
         settings.jobs,
@@ -124,12 +126,6 @@ fn merged(layers: &[Layer]) -> String {
         text.push('\n');
     }
     text
-}
-
-/// The arguments of an attribute, `bound=2;max_time=10s`, as keys and values of TOML.
-fn arguments(attribute: &str) -> BTreeMap<String, String> {
-    let pairs = attribute.split(';').filter_map(|argument| argument.split_once('='));
-    pairs.map(|(key, value)| key_and_value(&key.replace('_', "-"), value)).collect()
 }
 
 /// Settings as keys and values of TOML.

@@ -191,7 +191,9 @@ pub fn file_stem(id: &TestId) -> String {
             text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect();
         dashed.replace("--", "-")
     };
-    let stem = format!("{}.{}.{}", plain(&id.package), plain(&id.target), plain(&id.name));
+    // A program `x` is not an integration test `bin-x`.
+    let target: Vec<String> = id.target.split('/').map(plain).collect();
+    let stem = format!("{}.{}.{}", plain(&id.package), target.join("."), plain(&id.name));
     if stem.len() <= LONGEST_STEM {
         return stem;
     }
@@ -252,6 +254,14 @@ mod tests {
         assert!(one.starts_with("p.lib.ää") && one.len() < 140, "{one}");
         assert_ne!(one, two);
         assert_eq!(stem("tests::short".into()), "p.lib.tests-short");
+    }
+
+    #[test]
+    fn targets_of_different_kinds_have_different_files() {
+        let stem = |target: &str| {
+            file_stem(&TestId { package: "p".into(), target: target.into(), name: "a::b".into() })
+        };
+        assert_eq!((stem("bin/x"), stem("bin-x")), ("p.bin.x.a-b".into(), "p.bin-x.a-b".into()));
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode> {
         finished,
         pending: 0,
         replayed: true,
-        replay_command: Some(session.replay_command(&path, &args.cargo)),
+        replay_command: Some(session.replay_command(&path)),
         replay: Some(path),
         source_dirs: source_dirs.clone(),
     };
@@ -95,7 +95,7 @@ fn built(args: &ReplayArgs, file: &ReplayFile, cargo: &CargoOpts) -> Result<(Ses
         false => Session::open(cargo, &args.config, &ExploreOpts::default())?,
     };
     session.settings.set.races = Some(if file.detects_races() { Switch::On } else { Switch::Off });
-    if !packed && !session.project.has_target(&file.test.package, &file.test.target) {
+    if session.project.lacks_target(&file.test.package, &file.test.target) {
         return Err(missing(file));
     }
     let build = session.build(cargo)?;
@@ -205,8 +205,8 @@ fn cargo_opts(file: &ReplayFile, given: &CargoOpts) -> Result<CargoOpts> {
         .cargo;
     let mut opts = given.clone();
     opts.package = vec![file.test.package.clone()];
-    (opts.lib, opts.bin, opts.test, opts.example) =
-        (recorded.lib, recorded.bin, recorded.test, recorded.example);
+    (opts.lib, opts.bin, opts.test) = (recorded.lib, recorded.bin, recorded.test);
+    (opts.example, opts.bench) = (recorded.example, recorded.bench);
     if given.variant_args().is_empty() {
         opts.features = recorded.features;
         opts.all_features = recorded.all_features;

@@ -10,6 +10,7 @@ use crate::paths::as_typed;
 use crate::reports::event::TestId;
 use crate::reports::say;
 use crate::run::wire::Outcome;
+use crate::whole_file;
 
 /// Beside the manifest of the package, never searched anywhere else.
 const FOLDER: &str = "schedcheck-regressions";
@@ -73,13 +74,23 @@ impl Saved {
     }
 }
 
-/// Copies a replay file to where it is replayed on every run, and says where that is.
+/// Copies a replay file to where it is replayed on every run, and says where that is. It takes the place of no other one.
 pub fn keep(file: &Utf8Path, package_dir: &Utf8Path) -> Result<Utf8PathBuf> {
     let folder = package_dir.join(FOLDER);
     fs::create_dir_all(&folder)?;
-    let target = folder.join(file.file_name().unwrap_or("failure.toml"));
-    if fs::canonicalize(file)? != fs::canonicalize(&folder)?.join(target.file_name().unwrap_or_default()) {
-        fs::copy(file, &target)?;
+    let bytes = fs::read(file)?;
+    let stem = file.file_stem().unwrap_or("failure");
+    let mut target = folder.join(format!("{stem}.toml"));
+    for number in 2.. {
+        match fs::read(&target) {
+            Ok(kept) if kept == bytes => break,
+            Ok(_) => target = folder.join(format!("{stem}-{number}.toml")),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                whole_file::write(&target, |kept| kept.write_all(&bytes))?;
+                break;
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(as_typed(&target))
 }

@@ -72,9 +72,9 @@ fn moves(lines: &BTreeMap<String, String>, dirs: &[Utf8PathBuf]) -> BTreeMap<Str
     let mut files: BTreeMap<&str, Vec<(usize, &str)>> = BTreeMap::new();
     for (key, text) in lines {
         if let Some((file, line)) = key.rsplit_once(':')
-            && let Ok(line) = line.parse()
+            && let Ok(line) = line.parse::<u32>()
         {
-            files.entry(file).or_default().push((line, text));
+            files.entry(file).or_default().push((line as usize, text));
         }
     }
     let mut moves = BTreeMap::new();
@@ -157,6 +157,17 @@ mod tests {
             after(before, edited, &["a.rs:1:1", "a.rs:3:1", "a.rs:4:1"]),
             ["a.rs:4:1", "a.rs:6:1", "a.rs:7:1"]
         );
+    }
+
+    #[test]
+    fn lines_with_numbers_that_no_file_has_are_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let dirs = [Utf8PathBuf::from_path_buf(dir.path().to_owned()).unwrap()];
+        fs_err::write(dirs[0].join("a.rs"), "a();\n").unwrap();
+        let site = format!("a.rs:{}:1", 1_u64 << 63);
+        let mut schedule = schedule(&[&site]);
+        schedule.lines.insert(format!("a.rs:{}", 1_u64 << 63), "a();".to_owned());
+        assert_eq!(moved(schedule, &dirs).deltas[0].site, site);
     }
 
     #[test]

@@ -57,13 +57,9 @@ impl Markdown {
         }
         self.rows.push(row);
         if result.failed() && self.details.len() < LONGEST {
-            let text = diagnostic::render(result, Look::PLAIN);
-            let text: String = text.chars().take(LONGEST).collect();
-            // A fence that the text cannot close.
-            let fence = "`".repeat(3 + text.matches("```").count());
-            self.details.push_str(&format!(
-                "\n<details open><summary>{id}</summary>\n\n{fence}text\n{text}{fence}\n\n</details>\n"
-            ));
+            let text = fenced(&diagnostic::render(result, Look::PLAIN));
+            self.details
+                .push_str(&format!("\n<details open><summary>{id}</summary>\n\n{text}\n</details>\n"));
         }
     }
 
@@ -170,6 +166,17 @@ fn seconds(milliseconds: u64) -> String {
     format!("{}.{:01} s", milliseconds / 1000, milliseconds % 1000 / 100)
 }
 
+/// Text as it is, in a block that it cannot end.
+fn fenced(text: &str) -> String {
+    let mut text: String = text.chars().take(LONGEST).collect();
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    format!("{fence}text\n{text}{fence}\n")
+}
+
 /// Text in a cell of a Markdown table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;").replace('>', "&gt;").replace('\n', " ")
@@ -182,6 +189,18 @@ mod tests {
     #[test]
     fn a_cell_cannot_end_its_row() {
         assert_eq!(cell("a|<b>\nc"), "a\\|&lt;b&gt; c");
+    }
+
+    #[test]
+    fn no_report_ends_its_fence_or_leaves_it_open() {
+        for text in ["short", "whole\n", "```\n", "`````````` ``` `", &"ü".repeat(LONGEST + 1)] {
+            let block = fenced(text);
+            let lines: Vec<&str> = block.lines().collect();
+            let fence = lines[lines.len() - 1];
+            assert_eq!(lines[0], format!("{fence}text"));
+            assert!(fence.len() >= 3 && fence.bytes().all(|byte| byte == b'`'), "{fence}");
+            assert!(lines[1..lines.len() - 1].iter().all(|line| !line.contains(fence)), "{text}");
+        }
     }
 
     #[test]

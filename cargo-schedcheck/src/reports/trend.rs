@@ -14,6 +14,9 @@ use super::event::{TestId, TestResult};
 use super::{Event, Sink, say};
 use crate::error::{ExpectedError, Result};
 
+/// How every line begins.
+const START: &[u8] = br#"{"v":1,"date":"#;
+
 /// What became of a test in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
@@ -72,7 +75,8 @@ pub fn last_rows(path: &Utf8Path) -> Result<LastRows> {
     };
     let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
     let rows: Vec<Row> = lines.iter().filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    if rows.is_empty() && !lines.is_empty() {
+    let is_torn = |line: &&[u8]| line.starts_with(START) || START.starts_with(line);
+    if rows.is_empty() && !lines.iter().all(is_torn) {
         return Err(ExpectedError::BadSetup(format!(
             "{path} is not a trend file: name another one for --trend"
         )));
@@ -159,6 +163,19 @@ mod tests {
         let last = last_rows(&path).unwrap();
         assert_eq!((last["bank::lib a"].executions, last["bank::lib b"].executions), (2, 3));
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 4);
+    }
+
+    #[test]
+    fn the_first_line_may_be_torn_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path()).unwrap().join("trend.jsonl");
+        let whole = serde_json::to_string(&row("a", 1)).unwrap();
+        for end in 1..whole.len() {
+            fs::write(&path, &whole[..end]).unwrap();
+            assert!(last_rows(&path).is_ok(), "{}", &whole[..end]);
+        }
+        Trend { path: path.clone(), date: String::new() }.append(&row("a", 2)).unwrap();
+        assert_eq!(last_rows(&path).unwrap()["bank::lib a"].executions, 2);
     }
 
     #[test]

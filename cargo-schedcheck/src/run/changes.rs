@@ -40,7 +40,8 @@ pub fn lines(root: &Utf8Path, opts: &ExploreOpts) -> Result<Vec<String>> {
         let file = as_compiled(&range.file, &bases, root);
         format!("{file}:{}-{}", range.first, range.last)
     };
-    Ok(diff.into_iter().map(named).collect())
+    // Commas separate what the engine is told, and no compiler is given such files.
+    Ok(diff.into_iter().filter(|range| !range.file.as_str().contains(',')).map(named).collect())
 }
 
 /// The path of a file of a diff as the compiler knows it.
@@ -118,8 +119,36 @@ fn parse(text: &str, origin: &str) -> Result<Vec<Range>> {
 
 /// The path of the new version, without the prefix of git and the time stamp of diff.
 fn new_path(text: &str) -> Utf8PathBuf {
-    let path = text.split('\t').next().unwrap_or_default().trim_end().trim_matches('"');
-    path.strip_prefix("b/").unwrap_or(path).into()
+    let plain = || text.split('\t').next().unwrap_or_default().trim_end().to_owned();
+    let path = unquoted(text).unwrap_or_else(plain);
+    path.strip_prefix("b/").unwrap_or(&path).into()
+}
+
+/// A name that git has put in quotes, as a string of C: it does so with everything that is not ASCII.
+fn unquoted(text: &str) -> Option<String> {
+    let mut name = Vec::new();
+    let mut bytes = text.strip_prefix('"')?.bytes();
+    loop {
+        let byte = match bytes.next()? {
+            b'"' => return String::from_utf8(name).ok(),
+            b'\\' => match bytes.next()? {
+                first @ b'0'..=b'3' => {
+                    let mut digit = || bytes.next().filter(|byte| matches!(byte, b'0'..=b'7'));
+                    (first - b'0') * 64 + (digit()? - b'0') * 8 + (digit()? - b'0')
+                }
+                b'a' => 7,
+                b'b' => 8,
+                b't' => b'\t',
+                b'n' => b'\n',
+                b'v' => 11,
+                b'f' => 12,
+                b'r' => b'\r',
+                other => other,
+            },
+            byte => byte,
+        };
+        name.push(byte);
+    }
 }
 
 /// The counts of `@@ -a,b +c,d @@`: `b`, `c` and `d`.
@@ -130,8 +159,10 @@ fn header(line: &str) -> Option<(u32, (u32, u32))> {
         None => Some((text.parse::<u32>().ok()?, 1_u32)),
     };
     let (_, old) = range(parts.next()?)?;
-    let new = range(parts.next()?.strip_prefix('+')?)?;
-    (parts.next()? == "@@").then_some((old, new))
+    let (start, new): (u32, u32) = range(parts.next()?.strip_prefix('+')?)?;
+    // No file has so many lines, and those behind its last one are counted too.
+    start.checked_add(new)?.checked_add(2)?;
+    (parts.next()? == "@@").then_some((old, (start, new)))
 }
 
 /// What is left of a hunk.
@@ -199,10 +230,30 @@ mod tests {
         --- a/n.rs\t2026-01-01\n+++ b/n.rs\t2026-01-02\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n";
 
     #[test]
+    fn what_the_engine_cannot_be_told_is_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(dir.path()).unwrap();
+        let diff = root.join("changes.diff");
+        let of = |file: &str| format!("--- a/{file}\n+++ b/{file}\n@@ -0,0 +1 @@\n+new\n");
+        fs::write(&diff, of("docs/one, two.md") + &of("src/lib.rs")).unwrap();
+        let opts = ExploreOpts { in_diff: Some(diff), ..ExploreOpts::default() };
+        assert_eq!(lines(root, &opts).unwrap(), ["src/lib.rs:1-1"]);
+    }
+
+    #[test]
     fn lines_are_those_of_the_new_version() {
         let found = parse(DIFF, "d").unwrap();
         let found: Vec<_> = found.iter().map(|r| (r.file.as_str(), r.first, r.last)).collect();
         assert_eq!(found, [("src/a.rs", 2, 4), ("src/a.rs", 21, 22), ("n.rs", 1, 2)]);
+    }
+
+    #[test]
+    fn names_that_git_quotes_are_those_of_the_files() {
+        let path = |text: &str| new_path(text).into_string();
+        assert_eq!(path("b/src/a.rs\t2026-01-02"), "src/a.rs");
+        assert_eq!(path(r#""b/src/gr\303\266\303\237e.rs""#), "src/größe.rs");
+        assert_eq!(path(r#""b/a\tb \"c\" \\d.rs""#), "a\tb \"c\" \\d.rs");
+        assert_eq!(path("/dev/null"), "/dev/null");
     }
 
     #[test]
@@ -213,6 +264,8 @@ mod tests {
             ("--- a/x\n+++ b/x\n@@ -1,1 1,1 @@\n", "d:3: a hunk should begin"),
             ("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n", "d:3: the diff ends"),
             ("--- a/x\n+++ b/x\n@@ -1,1 +1,1 @@\n+a\n+b\n", "d:3: this hunk has other lines"),
+            ("--- a/x\n+++ b/x\n@@ -0,0 +4294967295,2 @@\n+a\n+b\n", "d:3: a hunk should begin"),
+            ("--- a/x\n+++ b/x\n@@ -1 +4294967295,0 @@\n-a\n", "d:3: a hunk should begin"),
         ] {
             let error = parse(text, "d").unwrap_err().to_string();
             assert!(error.starts_with(part), "{text:?}: {error}");

@@ -171,7 +171,7 @@ pub fn split(args: &SplitArgs) -> Result<ExitCode> {
     let name = args.file.file_name().and_then(|name| name.strip_suffix(EXTENSION));
     let stem = name.ok_or_else(|| not_one("its name does not end in .checkpoint"))?;
     let dir = args.file.parent().unwrap_or(Utf8Path::new(""));
-    let count = args.into.get();
+    let count = args.into;
     let parts = (1..=count).map(|index| Part { index, count });
     let parts: Vec<_> = parts.map(|part| (part, dir.join(part_name(stem, part)))).collect();
     let whole = Head::read(&args.file).ok_or_else(|| not_one("it is damaged"))?;

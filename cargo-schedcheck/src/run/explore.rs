@@ -8,7 +8,7 @@ use fs_err as fs;
 use super::allotment::Allotment;
 use super::child::{self, Ending, Heard, Remains};
 use super::request::Request;
-use super::wire::{ChildEvent, Finished, Outcome, PredictionKind, PredictionVerdict, Progress};
+use super::wire::{ChildEvent, Finished, Outcome, PredictionKind, PredictionVerdict, Progress, arguments};
 use super::{interrupt, record};
 use crate::build::TestBinary;
 use crate::cli::part::Part;
@@ -57,6 +57,39 @@ pub struct Plan<'a> {
     pub max_memory: Option<u64>,
     /// Only this part of its search.
     pub part: Option<Part>,
+}
+
+impl Plan<'_> {
+    /// Whether its attribute switches the search for data races on, and nothing stronger has a say in it.
+    pub fn asks_for_races(&self) -> bool {
+        let mut arguments = arguments(&self.attribute);
+        self.set.races.is_none() && arguments.any(|(name, value)| name == "races" && value == "on")
+    }
+}
+
+#[cfg(test)]
+impl<'a> Plan<'a> {
+    /// Of a test about which nothing is set.
+    pub fn example(binary: &'a TestBinary, name: &str) -> Self {
+        Self {
+            id: TestId {
+                package: binary.package.clone(),
+                target: binary.target.clone(),
+                name: name.to_owned(),
+            },
+            binary,
+            set: Limits::default(),
+            default: Limits::default(),
+            only_predict: false,
+            attribute: String::new(),
+            saved: Vec::new(),
+            checkpoint: None,
+            checkpoint_every: None,
+            resume: None,
+            max_memory: None,
+            part: None,
+        }
+    }
 }
 
 /// A sign of life of a test that is being explored.

@@ -1,4 +1,6 @@
 //! `cargo schedcheck merge`: joins what the parts of searches have done, and says what is still open.
+use std::collections::BTreeSet;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
 
@@ -28,15 +30,31 @@ pub fn merge(args: &MergeArgs) -> Result<ExitCode> {
     // Children read and write them in folders of their own.
     let checkpoints = Checkpoints::in_dir(absolute(&dir)?);
     let files = args.files.iter().map(absolute).collect::<Result<Vec<_>>>()?;
+    let mut unused: BTreeSet<&Utf8PathBuf> = files.iter().collect();
     let mut open = 0;
     // What each search is to cover.
     let mut asked = Vec::new();
+    let mut searches = Vec::new();
     for (binary, test) in &discovered.tests {
         let id = session::id(binary, test.name.clone());
         let parts = checkpoints.parts(&id, &files)?;
-        if parts.is_empty() {
-            continue;
+        unused.retain(|file| !parts.contains(file));
+        if !parts.is_empty() {
+            searches.push((binary, id, parts));
         }
+    }
+    // To leave one out in silence would pass for having joined it.
+    let refuse =
+        |path: &Utf8PathBuf, problem: String| Err(ExpectedError::Checkpoint { path: path.clone(), problem });
+    if let Some(file) = unused.first() {
+        return refuse(file, "by its name it is no part of a test that is here".to_owned());
+    }
+    for file in &files {
+        if let Err(error) = std::fs::metadata(file) {
+            return refuse(file, error.to_string());
+        }
+    }
+    for (binary, id, parts) in searches {
         let work = tempfile::tempdir()?;
         // Elsewhere at first: the whole may have gone on since its parts were merged.
         let out = utf8(work.path())?.join("whole");

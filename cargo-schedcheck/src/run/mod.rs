@@ -16,7 +16,7 @@ pub mod request;
 pub mod session;
 pub mod wire;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -27,7 +27,6 @@ use camino::Utf8Path;
 use crate::build::TestBinary;
 use crate::certificate::{self, issue::Certifier};
 use crate::cli::RunArgs;
-use crate::cli::explore_opts::Switch;
 use crate::cli::part::PartSpec;
 use crate::error::{ExpectedError, Result};
 use crate::exit_code::ExitCode;
@@ -35,7 +34,7 @@ use crate::paths::absolute;
 use crate::regressions::replay::{Replayed, State};
 use crate::regressions::saved::{self, Saved};
 use crate::reports::event::{Regression, RunStarted, Summary, TestId, TestResult};
-use crate::reports::{Event, Reports, Volume, trend};
+use crate::reports::{Event, Reports, Volume, say, trend};
 use allotment::Allotment;
 use checkpoints::Checkpoints;
 use explore::{Plan, Sign, Verdict};
@@ -72,10 +71,14 @@ pub fn run(args: &RunArgs, purpose: Purpose) -> Result<ExitCode> {
     let volume = Volume { quiet: args.cargo.quiet, everything: args.cargo.verbose > 0 };
     let reports = Reports::new(&args.output, &keep, volume, session.project.root())?;
     let limits = session.settings.general();
-    let mut used: Vec<_> = plans.iter().map(|plan| &plan.binary.executable).collect();
-    used.dedup();
-    let started = RunStarted { tests: plans.len(), binaries: used.len(), limits, replay: false, purpose };
+    let binaries = binaries_of(&plans);
+    let started = RunStarted { tests: plans.len(), binaries, limits, replay: false, purpose };
     explore_all(&session, args, plans, &started, certifier.transpose()?, reports)
+}
+
+/// How many binaries have these tests.
+fn binaries_of(plans: &[Plan<'_>]) -> usize {
+    plans.iter().map(|plan| &plan.binary.executable).collect::<BTreeSet<_>>().len()
 }
 
 /// The selected tests in the order in which they are started: first those that have failed before.
@@ -93,10 +96,10 @@ fn select<'a>(
     for (binary, _) in &selected {
         if !kept.contains_key(&*binary.package_dir) {
             let mut saved = saved::load(&binary.package_dir)?;
-            if session.settings.general().races == Some(Switch::Off) {
+            if !session.settings.want_races() {
                 saved.retain(Saved::shows_without_race_detection);
             }
-            discovered.mention_orphans(binary, &saved);
+            discovered.mention_orphans(&session.project, &saved);
             kept.insert(&binary.package_dir, saved);
         }
     }
@@ -126,6 +129,14 @@ fn select<'a>(
     };
     let mut plans: Vec<Plan<'_>> = selected.clone().into_iter().map(plan).collect();
     plans.sort_by_key(|plan| plan.saved.is_empty());
+    // What attributes say is known when the tests are built.
+    for plan in plans.iter().filter(|plan| !session.settings.want_races() && plan.asks_for_races()) {
+        say(&format!(
+            "warning: data races are not looked for in {}, although its attribute asks for it: the tests are built \
+             without, as the config file wants it; use --races on",
+            plan.id
+        ));
+    }
     Ok(plans)
 }
 
@@ -192,12 +203,16 @@ fn explore_all(
         }
         outcome
     });
-    outcome?;
     let mut summary = tally.summary(started.tests, session, start);
+    if let Err(error) = &outcome {
+        summary.exit_code = error.exit_code();
+    }
     if let Some(certifier) = certifier {
         certifier.conclude(&mut summary);
     }
-    Ok(reports.finish(summary))
+    // Whatever ended the run, the verdicts that there are belong into the reports.
+    let exit_code = reports.finish(summary);
+    outcome.map(|()| exit_code)
 }
 
 /// One worker: takes tests until there are none or a failure says to stop.
@@ -253,7 +268,7 @@ fn one_test(
                 finished,
                 pending: 0,
                 replayed: true,
-                replay_command: Some(session.replay_command(&file, &args.cargo)),
+                replay_command: Some(session.replay_command(&file)),
                 replay: Some(file),
                 source_dirs,
             })));
@@ -325,5 +340,17 @@ impl Tally {
             certificate: None,
             exit_code,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binary_counts_once_wherever_its_tests_stand() {
+        let (lib, flow) = (TestBinary::example("lib"), TestBinary::example("flow"));
+        let plans = [(&flow, "has_failed_before"), (&lib, "a"), (&flow, "b")];
+        assert_eq!(binaries_of(&plans.map(|(binary, name)| Plan::example(binary, name))), 2);
     }
 }

@@ -91,7 +91,7 @@ fn varied<'a>(plan: &Plan<'a>, member: usize) -> Plan<'a> {
     plan.checkpoint = None;
     plan.resume = None;
     if let Some(at) = member.checked_sub(1) {
-        let seed = plan.set.seed.or(plan.default.seed).unwrap_or(0) + member as u64;
+        let seed = plan.set.seed.or(plan.default.seed).unwrap_or(0).wrapping_add(member as u64);
         plan.set.seed = Some(seed);
         plan.set.priority = Some(match PRIORITIES[at % PRIORITIES.len()] {
             "rand" => format!("rand:{seed}"),
@@ -99,4 +99,19 @@ fn varied<'a>(plan: &Plan<'a>, member: usize) -> Plan<'a> {
         });
     }
     plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::TestBinary;
+
+    #[test]
+    fn the_largest_seed_has_others_beside_it() {
+        let binary = TestBinary::example("lib");
+        let mut plan = Plan::example(&binary, "a");
+        plan.set.seed = Some(u64::MAX);
+        let seeds = (0..3).map(|member| varied(&plan, member).set.seed);
+        assert_eq!(seeds.collect::<Vec<_>>(), [Some(u64::MAX), Some(0), Some(1)]);
+    }
 }

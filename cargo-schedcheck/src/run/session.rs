@@ -31,6 +31,8 @@ pub struct Session {
     pub project: Project,
     pub settings: Settings,
     supply: Supply,
+    /// What leads another call to the same tests.
+    flags: Vec<String>,
 }
 
 /// Where test binaries come from.
@@ -48,7 +50,8 @@ impl Session {
         let project = Project::load(&toolchain, cargo)?;
         let mut settings = Settings::load(project.root(), config, explore)?;
         settings.set.changed = changes::lines(project.root(), explore)?;
-        Ok(Self { project, settings, supply: Supply::Compiler(Box::new(toolchain)) })
+        let flags = repeating(None, cargo, config);
+        Ok(Self { project, settings, supply: Supply::Compiler(Box::new(toolchain)), flags })
     }
 
     /// Reads the project, or the archive that was made of one.
@@ -72,12 +75,13 @@ impl Session {
         let mut settings = Settings::load(project.root(), config, explore)?;
         settings.set.changed = changes::lines(project.root(), explore)?;
         if !archive.manifest.races {
-            if settings.general().races != Some(Switch::Off) && !cargo.quiet {
+            if settings.want_races() && !cargo.quiet {
                 say("note: data races are not looked for: the archive was packed without");
             }
             settings.set.races = Some(Switch::Off);
         }
-        Ok(Self { project, settings, supply: Supply::Archive(Box::new(archive)) })
+        let flags = repeating(Some(file), cargo, config);
+        Ok(Self { project, settings, supply: Supply::Archive(Box::new(archive)), flags })
     }
 
     /// What the tests were, or will be, built with.
@@ -110,13 +114,13 @@ impl Session {
             Supply::Compiler(toolchain) => toolchain,
             Supply::Archive(archive) => return Ok(archive.build()),
         };
-        let wanted = self.settings.general().races != Some(Switch::Off);
+        let wanted = self.settings.want_races();
         let races = wanted && Instrument::sees_memory_on(toolchain.host());
         if wanted && !races && !cargo.quiet {
-            anstream::eprintln!(
+            say(&format!(
                 "note: data races are not looked for: the compiler cannot show memory accesses on {}",
                 toolchain.host()
-            );
+            ));
         }
         build::build(toolchain, &self.project, cargo, &self.settings.skip, races)
     }
@@ -129,6 +133,7 @@ impl Session {
             rustflags: self.rustflags()?,
             races: build.races,
             skipped_crates: build.skip.clone(),
+            binaries: build.binaries.iter().map(TestBinary::name).collect(),
             left_out: discovered.left_out(),
             sources: build.sources(self.project.root()),
         })
@@ -176,7 +181,7 @@ impl Session {
             match file.save(&self.project.failures_dir()) {
                 Ok(path) => {
                     let path = as_typed(&path);
-                    result.replay_command = Some(self.replay_command(&path, cargo));
+                    result.replay_command = Some(self.replay_command(&path));
                     result.replay = Some(path);
                 }
                 // A full disk takes the file, not the failure.
@@ -190,32 +195,39 @@ impl Session {
     }
 
     /// The command that repeats a recorded failure, as one would type it.
-    pub fn replay_command(&self, path: &Utf8Path, cargo: &CargoOpts) -> String {
-        let quoted = |text: &str| match text.contains([' ', '\'', '"', '$', '\\']) {
-            true => format!("'{}'", text.replace('\'', r"'\''")),
-            false => text.to_owned(),
-        };
-        let mut command = format!("cargo schedcheck replay {}", quoted(path.as_str()));
-        let archive = match &self.supply {
-            Supply::Archive(archive) => Some(&archive.file),
-            Supply::Compiler(_) => None,
-        };
-        let places = [
-            ("--archive", archive),
-            ("--manifest-path", cargo.manifest_path.as_ref()),
-            ("--target-dir", cargo.target_dir.as_ref()),
-        ];
-        for (flag, path) in places {
-            if let Some(path) = path {
-                command.push_str(&format!(" {flag} {}", quoted(path.as_str())));
-            }
-        }
-        command
+    pub fn replay_command(&self, path: &Utf8Path) -> String {
+        let words = [path.as_str()].into_iter().chain(self.flags.iter().map(String::as_str));
+        let words: Vec<String> = words.map(quoted).collect();
+        format!("cargo schedcheck replay {}", words.join(" "))
     }
 
     /// Folders that relative source paths of a binary may be relative to.
     pub fn source_dirs(&self, binary: &TestBinary) -> Vec<Utf8PathBuf> {
         vec![self.project.root().to_owned(), binary.package_dir.clone()]
+    }
+}
+
+/// The flags that say where tests come from and how they are built, but for what replay files have.
+fn repeating(archive: Option<&Utf8PathBuf>, cargo: &CargoOpts, config: &ConfigArgs) -> Vec<String> {
+    let path = |path: Option<&Utf8PathBuf>| path.map(ToString::to_string);
+    let single = [
+        ("--archive", path(archive)),
+        ("--manifest-path", path(cargo.manifest_path.as_ref())),
+        ("--target-dir", path(cargo.target_dir.as_ref())),
+        ("--config-file", path(config.config_file.as_ref())),
+    ];
+    let single = single.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
+    let several = cargo.config.iter().map(|value| ("--config", value.clone()));
+    let pairs = single.chain(several).flat_map(|(flag, value)| [flag.to_owned(), value]);
+    pairs.chain(config.no_config.then(|| "--no-config".to_owned())).collect()
+}
+
+/// A word of a command line, as a shell reads it back.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 
@@ -227,6 +239,7 @@ pub fn id(binary: &TestBinary, name: String) -> TestId {
 /// All tests that the binaries have.
 #[derive(Debug)]
 pub struct Discovered<'a> {
+    binaries: &'a [TestBinary],
     pub tests: Vec<(&'a TestBinary, ListedTest)>,
     /// Binaries with a harness that does not know us.
     foreign: Vec<&'a TestBinary>,
@@ -234,7 +247,7 @@ pub struct Discovered<'a> {
 
 /// Asks all binaries for their tests.
 pub fn discover(binaries: &[TestBinary]) -> Result<Discovered<'_>> {
-    let mut discovered = Discovered { tests: Vec::new(), foreign: Vec::new() };
+    let mut discovered = Discovered { binaries, tests: Vec::new(), foreign: Vec::new() };
     for binary in binaries {
         match list(binary)? {
             Some(tests) => discovered.tests.extend(tests.into_iter().map(|test| (binary, test))),
@@ -275,7 +288,7 @@ impl<'a> Discovered<'a> {
 
     /// The names of binaries with a harness that does not know us.
     pub fn left_out(&self) -> Vec<String> {
-        self.foreign.iter().map(|binary| format!("{}::{}", binary.package, binary.target)).collect()
+        self.foreign.iter().map(|binary| binary.name()).collect()
     }
 
     /// The binary that has a test.
@@ -290,22 +303,30 @@ impl<'a> Discovered<'a> {
     pub fn mention_skipped(&self, quiet: bool) {
         for binary in self.foreign.iter().filter(|_| !quiet) {
             say(&format!(
-                "warning: {}::{} has a test harness of its own (or is a proc macro): left out",
-                binary.package, binary.target
+                "warning: {} has a test harness of its own (or is a proc macro): left out",
+                binary.name()
             ));
         }
     }
 
-    /// Says which kept failures of a package are of tests that its binaries do not have.
-    pub fn mention_orphans(&self, binary: &TestBinary, saved: &[Saved]) {
-        for orphan in saved.iter().filter(|saved| saved.file.test.target == binary.target) {
-            if self.binary_with(&orphan.file.id()).is_none() {
-                say(&format!(
-                    "warning: {} is of a test that does not exist (any more): {}",
-                    orphan.shown(),
-                    orphan.file.id()
-                ));
-            }
+    /// Says which kept failures are of tests that do not exist.
+    pub fn mention_orphans(&self, project: &Project, saved: &[Saved]) {
+        for orphan in saved.iter().filter(|saved| self.is_gone(project, &saved.file.id())) {
+            say(&format!(
+                "warning: {} is of a test that does not exist (any more): {}",
+                orphan.shown(),
+                orphan.file.id()
+            ));
+        }
+    }
+
+    /// Whether there is no such test: its binary, if it was built, does not have it, or there is no such target.
+    fn is_gone(&self, project: &Project, id: &TestId) -> bool {
+        let is_its = |binary: &&TestBinary| binary.package == id.package && binary.target == id.target;
+        match self.binaries.iter().find(is_its) {
+            Some(_) if self.foreign.iter().any(is_its) => false,
+            Some(_) => self.binary_with(id).is_none(),
+            None => project.lacks_target(&id.package, &id.target),
         }
     }
 
@@ -338,5 +359,36 @@ impl<'a> Discovered<'a> {
                 .to_owned();
         }
         "no test selected: none that matches is ignored; leave out --ignored".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_paths_back_as_they_are() {
+        for path in [
+            "a/b-1.toml",
+            "a b",
+            "it's",
+            "a(1)",
+            "a&b;c",
+            "*",
+            "~a",
+            "a#b",
+            "#b",
+            "$a`b`",
+            "a\\b\n",
+            "!a",
+            "ä",
+            "",
+        ] {
+            assert_eq!(shlex::split(&quoted(path)), Some(vec![path.to_owned()]), "{path}");
+            let line = format!("printf %s {}", quoted(path));
+            let told = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&told.stdout), path);
+        }
+        assert_eq!(quoted("target/a_b-1.toml"), "target/a_b-1.toml");
     }
 }

@@ -68,6 +68,12 @@ pub struct ListedTest {
     pub options: String,
 }
 
+/// The arguments of an attribute, as names of settings and values.
+pub fn arguments(attribute: &str) -> impl Iterator<Item = (String, &str)> {
+    let pairs = attribute.split(';').filter_map(|argument| argument.split_once('='));
+    pairs.map(|(name, value)| (name.replace('_', "-"), value))
+}
+
 /// What the child has decided before it begins.
 #[derive(Debug, Default, Deserialize)]
 pub struct Started {

@@ -73,6 +73,18 @@ fn packed_tests_are_explored_where_there_is_neither_source_nor_compiler() {
     let output = project.schedcheck(&["verify-certificate", "certificate.toml"]).run().expect_code(96);
     assert!(output.stderr.contains("limit.txt has changed"), "{}", output.stderr);
 
+    // Who tidies up may leave a part of what was unpacked.
+    let unpacked = machine.path.join("target/schedcheck/archives").read_dir_utf8().unwrap().next().unwrap();
+    for gone in ["binaries", "schedcheck-archive.json"] {
+        let path = unpacked.as_ref().unwrap().path().join(gone);
+        if path.is_dir() {
+            fs::remove_dir_all(path).unwrap()
+        } else {
+            fs::remove_file(path).unwrap()
+        }
+        assert_eq!(run(&["list"]).expect_code(0).stdout, listed, "{gone}");
+    }
+
     // What means nothing here is said, not ignored.
     for (args, code, message) in [
         (&["-p", "nightly"][..], 2, "--package does not go with --archive"),
@@ -154,4 +166,39 @@ fn dynamic_libraries_and_kept_failures_travel_along() {
     run(&["asks_a_library"], 0);
     let output = run(&["--include-ignored", "counts_in_two_steps"], 100);
     assert!(output.stderr.contains("replayed, panic"), "{}", output.stderr);
+}
+
+#[test]
+fn a_folder_that_has_the_archive_itself_is_packed_without_it() {
+    let project = Project::copy_of("unmodified");
+    project.write("data/input.txt", "read by a test");
+    project.schedcheck(&["list", "--all-tests"]).run().expect_code(0);
+    let pack = || {
+        let command = project.schedcheck(&["archive", "tests.tar.gz", "--include", "."]).command();
+        // A file that is packed into itself has no end.
+        let mut limited = std::process::Command::new("sh");
+        limited.args(["-c", "ulimit -f 400000; exec \"$0\" \"$@\""]).arg(command.get_program());
+        limited.args(command.get_args()).current_dir(&project.path);
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => limited.env(name, value),
+                None => limited.env_remove(name),
+            };
+        }
+        let output = limited.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read(project.path.join("tests.tar.gz")).unwrap()
+    };
+    assert!(pack() == pack(), "the older one is not packed either, nor what the build has made");
+    let machine = Project::empty();
+    let archive = project.path.join("tests.tar.gz");
+    let args = ["list", "--all-tests", "--archive", archive.as_str()];
+    machine.schedcheck(&args).without_compiler().run().expect_code(0);
+    let unpacked = machine.path.join("target/schedcheck/archives").read_dir_utf8().unwrap();
+    let unpacked = unpacked.map(Result::unwrap).next().unwrap().into_path().join("workspace");
+    assert!(unpacked.join("data/input.txt").is_file());
+    let names = unpacked.read_dir_utf8().unwrap().map(|entry| entry.unwrap().file_name().to_owned());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    assert_eq!(names, ["Cargo.lock", "Cargo.toml", "counter", "data", "src"]);
 }

@@ -167,3 +167,22 @@ fn a_source_that_changes_during_the_build_spoils_the_certificate() {
     assert!(!project.path.join(FILE).exists());
     run(&project, &["counts_under"]).expect_code(0);
 }
+
+#[test]
+fn parts_of_runs_of_different_targets_are_not_the_whole() {
+    let project = Project::copy_of("nightly");
+    let part = |target: &[&str], part: &str, file: &str| {
+        let args = ["--all-tests", "counts", "--partition", part, "--certificate", file];
+        project.schedcheck(&[&args, target].concat()).run().expect_code(0);
+    };
+    let verify = |code| {
+        let args = ["verify-certificate", "--whole", "one.toml", "two.toml"];
+        project.schedcheck(&args).run().expect_code(code).stderr
+    };
+    part(&["--lib"], "count:1/2", "one.toml");
+    part(&["--test", "outside"], "count:2/2", "two.toml");
+    let said = verify(96);
+    assert!(said.contains("are of different selections of tests, or builds"), "{said}");
+    part(&["--lib"], "count:2/2", "two.toml");
+    verify(0);
+}

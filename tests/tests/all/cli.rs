@@ -72,7 +72,7 @@ fn bad_usage_is_explained_before_anything_is_built() {
         (&["--priority", "mdpor:3"], "only `rand` takes a seed"),
         (&["--alltests"], "a similar argument exists: '--all-tests'"),
         (&["--max-time", "soon"], "write for example `90s`"),
-        (&["--max-time", "0s"], "longer than nothing"),
+        (&["--max-time", "0s"], "at least a millisecond"),
         (&["--reduction", "optmal"], "optimal, source, classic, none"),
         (&["--open"], "--html <DIR>"),
     ];

@@ -29,6 +29,21 @@ fn only_one_folder_of_the_target_directory_is_ours() {
 }
 
 #[test]
+fn a_build_directory_that_the_user_has_is_not_mixed_up_with_ours() {
+    let project = Project::copy_of("races");
+    project.write(".cargo/config.toml", "[build]\nbuild-dir = \"elsewhere\"\n");
+    let run = |more: &[&str], code| {
+        let args = [&["--all-tests", "--exact", "publish::buggy_relaxed_flag"], more].concat();
+        project.schedcheck(&args).run().expect_code(code);
+    };
+    // One build must not pass for the other.
+    run(&["--races", "off"], 0);
+    run(&[], 100);
+    run(&["--config", "build.build-dir='elsewhere'"], 100);
+    assert!(!project.path.join("elsewhere").exists());
+}
+
+#[test]
 fn commands_that_start_together_share_one_engine_and_clean_removes_it() {
     let project = Project::copy_of("plain");
     let cache = project.path.join("cache");

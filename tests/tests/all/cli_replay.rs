@@ -128,3 +128,34 @@ fn a_file_of_another_test_is_refused() {
     let output = project.schedcheck(&["replay", "other.toml"]).run().expect_code(96);
     assert!(output.stderr.contains("canned::canned renamed"), "{}", output.stderr);
 }
+
+#[test]
+fn a_failure_of_a_benchmark_happens_again() {
+    let project = Project::copy_of("unmodified");
+    let test = "#[test]\nfn fails() {\n    panic!(\"always\");\n}\n";
+    project.write("benches/speed.rs", test);
+    let args = ["--all-tests", "--exact", "fails", "--message-format", "json"];
+    for selection in [&["--all-targets"][..], &["--benches"], &["--bench", "speed"]] {
+        let verdicts = project.schedcheck(&[&args, selection].concat()).run().expect_code(100).verdicts();
+        let file = verdicts["unmodified::bench/speed fails"]["replay"].as_str().unwrap();
+        let output = project.schedcheck(&["replay", file]).run().expect_code(100);
+        assert!(output.stderr.contains("this is the recorded failure, repeated"), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn the_command_to_replay_has_what_the_build_depends_on() {
+    let project = Project::copy_of("canned");
+    project.write("other.toml", "skip = [\"ring\"]\n");
+    let flags = ["--config", "profile.dev.opt-level=1", "--config-file", "other.toml"];
+    let output = project.schedcheck(&[&["deadlocks"], &flags[..]].concat()).run().expect_code(100);
+    let command = format!(
+        "cargo schedcheck replay {DEADLOCK} --config-file other.toml --config profile.dev.opt-level=1"
+    );
+    assert!(output.stderr.contains(&format!("replay with: {command}\n")), "{}", output.stderr);
+    let words: Vec<&str> = command.split(' ').skip(2).collect();
+    let output = project.schedcheck(&words).run().expect_code(100);
+    assert!(output.stderr.contains("this is the recorded failure, repeated"), "{}", output.stderr);
+    let output = project.schedcheck(&["deadlocks", "--no-config"]).run().expect_code(100);
+    assert!(output.stderr.contains(&format!("replay {DEADLOCK} --no-config\n")), "{}", output.stderr);
+}

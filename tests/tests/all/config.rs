@@ -96,3 +96,14 @@ fn another_file_or_none_can_be_named() {
     assert!(seed(&["--no-config"]).starts_with("seed = 0"));
     project.schedcheck(&["show-config", "--config-file", "missing.toml"]).run().expect_code(96);
 }
+
+#[test]
+fn crates_that_manifests_name_are_shown_among_those_that_keep_the_real_std() {
+    let project = Project::copy_of("canned");
+    let manifest = project.read("Cargo.toml");
+    let skip = "[package.metadata.schedcheck]\nskip = [\"ring-core\", \"alpha\"]\n";
+    project.write("Cargo.toml", format!("{manifest}\n{skip}"));
+    project.write(".config/schedcheck.toml", "skip = [\"zed\", \"ring_core\"]\n");
+    let shown = project.schedcheck(&["show-config"]).run().expect_code(0).stdout;
+    assert!(shown.contains("skip = [\"alpha\", \"ring_core\", \"zed\"]\n"), "{shown}");
+}

@@ -279,3 +279,21 @@ fn a_report_that_cannot_be_written_takes_neither_the_verdict_nor_the_others_with
     let output = project.schedcheck(&args).run().expect_code(96);
     assert_eq!(output.json().last().unwrap()["exit_code"], 96);
 }
+
+#[test]
+fn what_is_known_is_written_also_when_a_test_cannot_be_explored() {
+    let project = Project::copy_of("canned");
+    let args = ["--exact", "passes", "deadlocks", "is_refused", "takes_its_time", "-j1", "--no-fail-fast"];
+    let reports = ["--message-format", "json", "--junit", "junit.xml", "--summary", "summary.md"];
+    let certificate = ["--certificate", "certificate.toml"];
+    let output = project.schedcheck(&[&args[..], &reports, &certificate].concat()).run().expect_code(96);
+    assert!(output.stderr.contains("`is_refused` cannot be explored"), "{}", output.stderr);
+    let lines = output.json();
+    let last = lines.last().unwrap();
+    assert_eq!((&last["type"], &last["exit_code"]), (&"run-finished".into(), &96.into()), "{last}");
+    assert_eq!((&last["passed"], &last["failed"]), (&1.into(), &1.into()), "{last}");
+    assert_eq!(last["unfinished"], 2);
+    assert!(project.read("junit.xml").contains("schedcheck::deadlock"));
+    assert!(project.read("summary.md").contains("1 failed, 2 not finished"));
+    assert!(!project.path.join("certificate.toml").exists());
+}

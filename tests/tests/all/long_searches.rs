@@ -270,6 +270,26 @@ fn four_parts_are_the_whole() {
 }
 
 #[test]
+fn what_is_no_part_of_any_test_is_not_passed_over_by_a_merge() {
+    let project = Project::copy_of("long");
+    verdict(&project, "tests::adds_a_little", &["--shard", "1/2"], 0);
+    let part = "target/schedcheck/checkpoints/long.lib.tests-adds_a_little.part-1-of-2.checkpoint";
+    let merge = |more: &[&str], code| {
+        let args = [&["merge", "--races", "off", part], more].concat();
+        project.schedcheck(&args).run().expect_code(code).stderr
+    };
+    assert!(merge(&[], 5).contains("1 of 2 parts"));
+    let gone = part.replace("part-1", "part-2");
+    let other = project.write("long.lib.tests-gone.part-1-of-2.checkpoint", project.read("Cargo.toml"));
+    for (file, reason) in
+        [(gone.as_str(), "No such file"), (other.as_str(), "no part of a test that is here")]
+    {
+        let said = merge(&[file], 96);
+        assert!(said.contains(file) && said.contains(reason), "{said}");
+    }
+}
+
+#[test]
 fn parts_of_a_bounded_search_promise_no_more_than_its_bound() {
     let project = Project::copy_of("long");
     let run =

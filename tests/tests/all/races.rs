@@ -163,3 +163,35 @@ fn a_race_is_explained() {
         assert!(text.contains(part), "{part:?} in:\n{text}");
     }
 }
+
+#[test]
+fn a_test_for_which_races_are_wanted_is_built_so_that_they_are_seen() {
+    let project = Project::copy_of("races");
+    let test = ["--all-tests", "--exact", "publish::buggy_relaxed_flag"];
+    let off = "[preset.default]\nraces = \"off\"\n";
+    let on = "[[preset.default.overrides]]\nfilter = \"relaxed\"\nraces = \"on\"\n";
+    project.write(".config/schedcheck.toml", off);
+    project.schedcheck(&test).run().expect_code(0);
+    project.write(".config/schedcheck.toml", format!("{off}{on}"));
+    let output = project.schedcheck(&test).run().expect_code(100);
+    assert!(output.stderr.contains("data-race]"), "{}", output.stderr);
+    project.schedcheck(&[&test[..], &["--races", "off"]].concat()).run().expect_code(0);
+}
+
+#[test]
+fn an_attribute_that_asks_for_races_in_a_build_without_is_told_so() {
+    let project = Project::copy_of("marked_tests");
+    let text = project.read("src/lib.rs");
+    project.write(
+        "src/lib.rs",
+        format!("{text}\n#[schedcheck_rt::schedcheck(races = \"on\")]\nfn wants_races() {{}}\n"),
+    );
+    project.write(".config/schedcheck.toml", "[preset.default]\nraces = \"off\"\n");
+    let said = |more: &[&str]| {
+        let args = [&["--lib", "--exact", "wants_races"], more].concat();
+        project.schedcheck(&args).run().expect_code(0).stderr
+    };
+    let warning = "data races are not looked for in marked_tests::lib wants_races";
+    assert!(said(&[]).contains(warning), "{}", said(&[]));
+    assert!(!said(&["--races", "off"]).contains(warning) && !said(&["--races", "on"]).contains(warning));
+}

@@ -90,6 +90,16 @@ fn a_damaged_file_is_an_error_and_an_orphan_is_mentioned() {
         "{}",
         output.stderr
     );
+    // Whichever binary it was in, as long as that was built.
+    project.write("tests/flow.rs", "#[test]\nfn flows() {}\n");
+    let mentions = |target: &str, selection: &[&str]| {
+        project.write(KEPT, text.replace("target = \"lib\"", &format!("target = \"{target}\"")));
+        let args = [&["--all-tests", "adds_under_a_lock", "flows"], selection].concat();
+        let said = project.schedcheck(&args).run().expect_code(0).stderr;
+        said.contains(&format!("(any more): unmodified::{target} tests::opposite_order"))
+    };
+    assert!(mentions("flow", &[]) && mentions("gone", &[]) && mentions("gone", &["--lib"]));
+    assert!(!mentions("flow", &["--lib"]), "it may be there");
 }
 
 #[test]
@@ -117,4 +127,28 @@ fn a_kept_race_is_not_taken_for_fixed_where_races_are_not_looked_for() {
     assert!(project.path.join(kept).exists());
     let output = project.schedcheck(&test).run().expect_code(100);
     assert!(output.stderr.contains("this is the recorded failure, repeated"), "{}", output.stderr);
+}
+
+#[test]
+fn a_second_failure_of_a_test_is_kept_beside_the_first() {
+    let project = with_kept_deadlock();
+    let found = "target/schedcheck/failures/unmodified.lib.tests-opposite_order.toml";
+    let first = project.read(KEPT).replace("seed", "seed ");
+    let first = first.replacen("message = \"", "message = \"another one: ", 1);
+    project.write(KEPT, &first);
+    let save = |name: &str| {
+        let output = project.schedcheck(&["replay", found, "--save"]).run().expect_code(100);
+        assert!(output.stderr.contains(&format!("kept as {name}:")), "{}", output.stderr);
+        assert_eq!(project.read(KEPT), first);
+        assert_eq!(project.read(name), project.read(found));
+    };
+    let second = KEPT.replace(".toml", "-2.toml");
+    save(&second);
+    // What is kept already is not kept twice.
+    save(&second);
+    assert_eq!(project.path.join("schedcheck-regressions").read_dir_utf8().unwrap().count(), 2);
+    // Only files of this ending are looked for.
+    project.write("bug.txt", project.read(found));
+    let output = project.schedcheck(&["replay", "bug.txt", "--save"]).run().expect_code(100);
+    assert!(output.stderr.contains("kept as schedcheck-regressions/bug.toml:"), "{}", output.stderr);
 }
