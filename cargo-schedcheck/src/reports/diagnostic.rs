@@ -114,7 +114,7 @@ fn notes(result: &TestResult) -> Vec<(&'static str, String)> {
     if finished.outcome == Outcome::Nondeterminism {
         let advice = match result.replayed {
             true => format!("search again with: cargo schedcheck --all-tests --exact {}", result.id.name),
-            false => "look for what the schedule does not decide: files, sockets, environment, threads of C libraries"
+            false => "look for what the schedule does not decide: files, sockets, environment, threads of C libraries, assembly"
                 .to_owned(),
         };
         notes.push(("help", advice));

@@ -46,7 +46,7 @@ impl<'a> Mark<'a> {
 impl<'a> Form<'a> {
     /// The form that fits a verdict.
     pub fn of(finished: &'a Finished) -> Self {
-        match finished.outcome {
+        let mut form = match finished.outcome {
             Outcome::Deadlock if finished.lost_wakeup => wakeups::lost(finished),
             Outcome::Deadlock => deadlock(finished),
             Outcome::Panic => panic(finished),
@@ -57,13 +57,24 @@ impl<'a> Form<'a> {
             Outcome::Misuse => plain(finished, "misuse", "does it here"),
             Outcome::Leak => plain(finished, "leaked threads", "left behind here"),
             Outcome::Passed => plain(finished, "passed", "ends here"),
-        }
+        };
+        form.notes.extend(trust_in_sleep(finished).map(|note| ("note", note)));
+        form
     }
 
     /// Every place it points at.
     pub fn marks(&self) -> impl Iterator<Item = &Mark<'a>> {
         self.sections.iter().flat_map(|section| &section.marks)
     }
+}
+
+/// What whoever has let time pass for others may not expect.
+fn trust_in_sleep(finished: &Finished) -> Option<String> {
+    let may_be_the_cause =
+        finished.threads.len() > 1 && matches!(finished.outcome, Outcome::Panic | Outcome::Deadlock);
+    let slept = finished.trace.iter().find(|step| word(&step.op) == "sleep").filter(|_| may_be_the_cause)?;
+    let place = slept.site.as_ref().map_or_else(String::new, |site| format!(" ({})", place(site)));
+    Some(format!("`sleep`{place} orders nothing: however long it is, others may have run meanwhile, or not"))
 }
 
 /// `name: message`, but neither twice nor an empty half.
@@ -460,6 +471,22 @@ mod tests {
         assert_eq!(notes("send"), []);
         let [("help", help)] = &notes("recv")[..] else { panic!("one note for both") };
         assert!(help.starts_with("a sender of channel#1 is left"), "{help}");
+    }
+
+    #[test]
+    fn who_trusts_in_sleep_is_told_that_it_orders_nothing() {
+        let notes = |outcome: &str, op: &str, threads: &str| {
+            let site = r#"{"file":"a.rs","line":7,"column":1}"#;
+            let json = format!(
+                r#"{{"outcome":"{outcome}","threads":[{threads}],"trace":[{{"thread":0,"op":"{op}","site":{site}}}]}}"#
+            );
+            let notes = Form::of(&serde_json::from_str(&json).unwrap()).notes;
+            notes.into_iter().filter(|(_, note)| note.starts_with("`sleep` (a.rs:7) orders nothing")).count()
+        };
+        let two = r#"{"path":"0"},{"path":"0.1"}"#;
+        assert_eq!((notes("panic", "sleep", two), notes("deadlock", "sleep", two)), (1, 1));
+        assert_eq!((notes("panic", "yield", two), notes("data-race", "sleep", two)), (0, 0));
+        assert_eq!(notes("panic", "sleep", r#"{"path":"0"}"#), 0, "nobody else is there");
     }
 
     fn title(json: &str) -> String {
