@@ -70,8 +70,8 @@ impl<'a> Form<'a> {
 
 /// What whoever has let time pass for others may not expect.
 fn trust_in_sleep(finished: &Finished) -> Option<String> {
-    let may_be_the_cause =
-        finished.threads.len() > 1 && matches!(finished.outcome, Outcome::Panic | Outcome::Deadlock);
+    let depends_on_order = matches!(finished.outcome, Outcome::Panic | Outcome::Deadlock | Outcome::Livelock);
+    let may_be_the_cause = depends_on_order && finished.threads.len() > 1;
     let slept = finished.trace.iter().find(|step| word(&step.op) == "sleep").filter(|_| may_be_the_cause)?;
     let place = slept.site.as_ref().map_or_else(String::new, |site| format!(" ({})", place(site)));
     Some(format!("`sleep`{place} orders nothing: however long it is, others may have run meanwhile, or not"))
@@ -484,7 +484,9 @@ mod tests {
             notes.into_iter().filter(|(_, note)| note.starts_with("`sleep` (a.rs:7) orders nothing")).count()
         };
         let two = r#"{"path":"0"},{"path":"0.1"}"#;
-        assert_eq!((notes("panic", "sleep", two), notes("deadlock", "sleep", two)), (1, 1));
+        for outcome in ["panic", "deadlock", "livelock"] {
+            assert_eq!(notes(outcome, "sleep", two), 1, "{outcome}");
+        }
         assert_eq!((notes("panic", "yield", two), notes("data-race", "sleep", two)), (0, 0));
         assert_eq!(notes("panic", "sleep", r#"{"path":"0"}"#), 0, "nobody else is there");
     }
