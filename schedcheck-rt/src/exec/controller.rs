@@ -40,6 +40,9 @@ use std::rc::Rc;
 /// Position of a thread in the current execution, by order of creation.
 pub(crate) type Slot = usize;
 
+/// So many timed waits give up, one after the other, before a thread behind a gate gets through.
+const WAITS_IN_A_ROW: u32 = 8;
+
 /// What the running thread does after an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
@@ -167,6 +170,8 @@ pub(crate) struct World {
     pub(super) at_once: AtOnce,
     /// The thread that last got through its gate because nothing else could happen.
     pub(super) last_through_gate: Option<ThreadId>,
+    /// How many timed waits have given up since then because nothing else could happen.
+    pub(super) gave_up: u32,
     /// It is to be made again: a stack was compared deeper than it was clean, or accesses were not noted.
     pub(crate) once_more: bool,
     /// A loop was gated although its state does not repeat.
@@ -256,6 +261,7 @@ impl World {
             watched: Watched::default(),
             at_once: AtOnce::default(),
             last_through_gate: None,
+            gave_up: 0,
             once_more: false,
             spin_bound_reached: false,
             had_twins: false,
@@ -303,6 +309,7 @@ impl World {
         self.watched = Watched::default();
         self.at_once = AtOnce::default();
         self.last_through_gate = None;
+        self.gave_up = 0;
         self.twins = false;
         self.script.begin();
         self.once_more = false;
@@ -512,7 +519,9 @@ impl World {
         if turn.forced {
             self.keep_waiting(step);
             if self.is_gated(turn.slot) {
-                self.last_through_gate = Some(self.threads[turn.slot].id);
+                (self.last_through_gate, self.gave_up) = (Some(self.threads[turn.slot].id), 0);
+            } else {
+                self.gave_up += 1;
             }
         }
         true
@@ -549,14 +558,18 @@ impl World {
             // test alive.
             return None;
         }
-        if let Some(slot) = self.earliest_deadline() {
-            return Some(DefaultTurn { slot, alt: Alt::TIMEOUT, forced: true });
-        }
-        if self.script.active {
+        let in_time = self.earliest_deadline();
+        if self.script.active && in_time.is_none() {
             return self.turn_in_script();
         }
-        let slot = self.next_through_gate(|_| true)?;
-        Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
+        let through_gate = || self.next_through_gate(|_| !self.script.active);
+        match in_time {
+            // Whoever waits again and again until a gated thread has counted its rounds would wait for ever.
+            Some(slot) if self.gave_up < WAITS_IN_A_ROW || through_gate().is_none() => {
+                Some(DefaultTurn { slot, alt: Alt::TIMEOUT, forced: true })
+            }
+            _ => Some(DefaultTurn { slot: through_gate()?, alt: Alt::DEFAULT, forced: true }),
+        }
     }
 
     /// The timed wait that gives up first when nothing else can happen.
