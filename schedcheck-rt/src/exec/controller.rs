@@ -572,11 +572,12 @@ impl World {
         }
     }
 
-    /// The timed wait that gives up first when nothing else can happen.
+    /// The timed wait that gives up first when nothing else can happen. Of those at the same time it is the one of the thread
+    /// with the lowest number: which slot a thread has may differ between schedules of a class.
     fn earliest_deadline(&self) -> Option<Slot> {
         (0..self.threads.len())
             .filter(|slot| self.ready(*slot).costly.contains(BudgetKind::Timeout))
-            .min_by_key(|slot| self.threads[*slot].op.deadline)
+            .min_by_key(|slot| (self.threads[*slot].op.deadline, self.threads[*slot].id))
     }
 
     /// Nothing can run any more.
