@@ -620,7 +620,7 @@ impl World {
         });
         if self.gated > 0 && slot.is_some_and(|slot| self.is_gated(slot)) {
             // One more round of a loop that waits shows nothing new.
-            self.outcome = Some(Outcome::Abandoned);
+            self.outcome.get_or_insert(Outcome::Abandoned);
             return false;
         }
         let Some(slot) = slot.filter(|_| possible) else {
