@@ -11,6 +11,7 @@ use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
 use super::fairness::PATIENCE;
 use super::foreign::ForeignWrites;
+use super::gate::WAITS_IN_A_ROW;
 use super::heap::Heap;
 use super::image::Image;
 use super::outcome::{Divergence, Outcome, PanicReport, expected_turn};
@@ -39,9 +40,6 @@ use std::rc::Rc;
 
 /// Position of a thread in the current execution, by order of creation.
 pub(crate) type Slot = usize;
-
-/// So many timed waits give up, one after the other, before a thread behind a gate gets through.
-const WAITS_IN_A_ROW: u32 = 8;
 
 /// What the running thread does after an announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -588,6 +586,8 @@ impl World {
         if self.threads[0].ended {
             // CHESS 2.1: workers waiting for more work when the test is done are no deadlock.
             self.outcome = Some(Outcome::Passed);
+            // What those would have done next who are left asleep remains open.
+            self.spin_bound_reached |= self.threads.iter().any(|thread| self.sleeps_on(thread));
             return;
         }
         self.outcome = Some(if self.script.active {

@@ -10,6 +10,9 @@ use crate::model::Kind;
 use crate::search::dependence::{Class, class};
 use crate::search::step::{Access, Mode, NO_STEP, ObjectId, StepIndex};
 
+/// So many timed waits give up, one after the other, before a thread behind a gate gets through.
+pub(super) const WAITS_IN_A_ROW: u32 = 8;
+
 /// What a thread can run again only after.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate {

@@ -134,6 +134,25 @@ fn what_goes_on_in_the_background_after_the_test_is_no_livelock() {
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
 }
 
+fn leaves_somebody_asleep(times: u32) -> TestResult {
+    thread::spawn(move || (0..times).for_each(|_| thread::sleep(WHILE)));
+    Ok(())
+}
+
+/// Who sleeps again and again then is left asleep, which is said: it may have had something to do.
+#[test]
+fn who_is_left_asleep_after_the_test_has_not_been_followed_to_its_end() {
+    let bodies: [(fn() -> TestResult, bool); 2] =
+        [(|| leaves_somebody_asleep(2), false), (|| leaves_somebody_asleep(3), true)];
+    let _alone = alone();
+    for (body, is_left) in bodies {
+        let mut execution = Execution::new(Test { body, should_panic: None }, 10_000);
+        execution.run(&Plan::default(), None, &mut Trace::default());
+        assert!(matches!(execution.outcome(), Outcome::Passed));
+        assert_eq!(execution.spin_bound_reached(), is_left);
+    }
+}
+
 /// Two threads wait for a third by trying to take what they cannot get.
 fn waiters_that_wake_each_other() -> TestResult {
     let shared = Arc::new((AtomicUsize::new(1), AtomicUsize::new(0)));
