@@ -11,6 +11,7 @@ use super::data_race::{FoundRace, Memory as RaceMemory};
 use super::deadlock;
 use super::fairness::PATIENCE;
 use super::foreign::ForeignWrites;
+use super::gate::WAITS_IN_A_ROW;
 use super::heap::Heap;
 use super::image::Image;
 use super::outcome::{Divergence, Outcome, PanicReport, expected_turn};
@@ -167,6 +168,8 @@ pub(crate) struct World {
     pub(super) at_once: AtOnce,
     /// The thread that last got through its gate because nothing else could happen.
     pub(super) last_through_gate: Option<ThreadId>,
+    /// How many timed waits have given up since then because nothing else could happen.
+    pub(super) gave_up: u32,
     /// It is to be made again: a stack was compared deeper than it was clean, or accesses were not noted.
     pub(crate) once_more: bool,
     /// A loop was gated although its state does not repeat.
@@ -256,6 +259,7 @@ impl World {
             watched: Watched::default(),
             at_once: AtOnce::default(),
             last_through_gate: None,
+            gave_up: 0,
             once_more: false,
             spin_bound_reached: false,
             had_twins: false,
@@ -303,6 +307,7 @@ impl World {
         self.watched = Watched::default();
         self.at_once = AtOnce::default();
         self.last_through_gate = None;
+        self.gave_up = 0;
         self.twins = false;
         self.script.begin();
         self.once_more = false;
@@ -512,7 +517,9 @@ impl World {
         if turn.forced {
             self.keep_waiting(step);
             if self.is_gated(turn.slot) {
-                self.last_through_gate = Some(self.threads[turn.slot].id);
+                (self.last_through_gate, self.gave_up) = (Some(self.threads[turn.slot].id), 0);
+            } else {
+                self.gave_up += 1;
             }
         }
         true
@@ -549,21 +556,26 @@ impl World {
             // test alive.
             return None;
         }
-        if let Some(slot) = self.earliest_deadline() {
-            return Some(DefaultTurn { slot, alt: Alt::TIMEOUT, forced: true });
-        }
-        if self.script.active {
+        let in_time = self.earliest_deadline();
+        if self.script.active && in_time.is_none() {
             return self.turn_in_script();
         }
-        let slot = self.next_through_gate(|_| true)?;
-        Some(DefaultTurn { slot, alt: Alt::DEFAULT, forced: true })
+        let through_gate = || self.next_through_gate(|_| !self.script.active);
+        match in_time {
+            // Whoever waits again and again until a gated thread has counted its rounds would wait for ever.
+            Some(slot) if self.gave_up < WAITS_IN_A_ROW || through_gate().is_none() => {
+                Some(DefaultTurn { slot, alt: Alt::TIMEOUT, forced: true })
+            }
+            _ => Some(DefaultTurn { slot: through_gate()?, alt: Alt::DEFAULT, forced: true }),
+        }
     }
 
-    /// The timed wait that gives up first when nothing else can happen.
+    /// The timed wait that gives up first when nothing else can happen. Of those at the same time it is the one of the thread
+    /// with the lowest number: which slot a thread has may differ between schedules of a class.
     fn earliest_deadline(&self) -> Option<Slot> {
         (0..self.threads.len())
             .filter(|slot| self.ready(*slot).costly.contains(BudgetKind::Timeout))
-            .min_by_key(|slot| self.threads[*slot].op.deadline)
+            .min_by_key(|slot| (self.threads[*slot].op.deadline, self.threads[*slot].id))
     }
 
     /// Nothing can run any more.
@@ -574,6 +586,8 @@ impl World {
         if self.threads[0].ended {
             // CHESS 2.1: workers waiting for more work when the test is done are no deadlock.
             self.outcome = Some(Outcome::Passed);
+            // What those would have done next who are left asleep remains open.
+            self.spin_bound_reached |= self.threads.iter().any(|thread| self.sleeps_on(thread));
             return;
         }
         self.outcome = Some(if self.script.active {
@@ -606,7 +620,7 @@ impl World {
         });
         if self.gated > 0 && slot.is_some_and(|slot| self.is_gated(slot)) {
             // One more round of a loop that waits shows nothing new.
-            self.outcome = Some(Outcome::Abandoned);
+            self.outcome.get_or_insert(Outcome::Abandoned);
             return false;
         }
         let Some(slot) = slot.filter(|_| possible) else {

@@ -1,21 +1,48 @@
 //! Gates: behind them wait threads whose loops go round in vain, until somebody changes what they look at.
+//!
+//! What commutes with all that the loop does to an object is no such change: an `unpark` where the loop does no more than
+//! that, or a reader beside readers. The loop finds the same before and after it, and equivalent schedules have it in either place.
 
 use super::controller::{Slot, World};
 use super::recent::Since;
 use super::spin::Trail;
 use crate::model::Kind;
-use crate::search::step::{Mode, NO_STEP, ObjectId, StepIndex};
+use crate::search::dependence::{Class, class};
+use crate::search::step::{Access, Mode, NO_STEP, ObjectId, StepIndex};
+
+/// So many timed waits give up, one after the other, before a thread behind a gate gets through.
+pub(super) const WAITS_IN_A_ROW: u32 = 8;
 
 /// What a thread can run again only after.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate {
     pub(super) closed: bool,
-    /// A change to one of these opens it, after the thread's last access.
-    pub(super) objects: Vec<(ObjectId, StepIndex)>,
+    /// A change to one of these opens it.
+    objects: Vec<Awaited>,
     /// The first step of the thread's last round.
     pub(super) first: StepIndex,
     /// The step that opened it.
     opened: StepIndex,
+}
+
+/// An object that the thread used in its last round.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    object: ObjectId,
+    /// The thread's last access: what came before that opens nothing.
+    last: StepIndex,
+    /// What all its accesses commute with.
+    class: Class,
+}
+
+impl Awaited {
+    /// Whether this access of somebody else matters to the loop.
+    #[inline]
+    fn is_changed_by(&self, access: Access) -> bool {
+        access.object == self.object
+            && changes(access.mode)
+            && (self.class == Class::Total || self.class != class(access.mode))
+    }
 }
 
 impl Gate {
@@ -26,16 +53,20 @@ impl Gate {
         for step in round.steps().filter(|&step| trail.notes[step as usize].kind != Kind::Spin) {
             let accesses = trail.events[step as usize].accesses.into_iter();
             for access in accesses.filter(|access| access.mode != Mode::None) {
-                match self.objects.iter_mut().find(|(object, _)| *object == access.object) {
-                    Some((_, last)) => *last = step,
-                    None => self.objects.push((access.object, step)),
+                let class = class(access.mode);
+                match self.objects.iter_mut().find(|used| used.object == access.object) {
+                    Some(used) => {
+                        let class = if used.class == class { class } else { Class::Total };
+                        *used = Awaited { last: step, class, ..*used };
+                    }
+                    None => self.objects.push(Awaited { object: access.object, last: step, class }),
                 }
             }
         }
     }
 
     pub(super) fn objects(&self) -> impl Iterator<Item = ObjectId> {
-        self.objects.iter().map(|(object, _)| *object)
+        self.objects.iter().map(|used| used.object)
     }
 }
 
@@ -57,15 +88,14 @@ impl World {
     /// The first step with which somebody changed what the running thread's loop looks at.
     pub(super) fn first_change_in_loop(&self) -> Option<StepIndex> {
         let objects = self.spins[self.running].gate.objects.iter();
-        objects.filter_map(|&(object, last)| self.first_change(object, last)).min()
+        objects.filter_map(|used| self.first_change(used)).min()
     }
 
-    /// The first step after `last` with which somebody changed `object`.
-    fn first_change(&self, object: ObjectId, last: StepIndex) -> Option<StepIndex> {
-        let mut later = self.trace.events[last as usize + 1..].iter().zip(last + 1..);
-        let changed = later.find(|(event, _)| {
-            event.accesses.iter().any(|access| access.object == object && changes(access.mode))
-        });
+    /// The first step with which somebody changed an object.
+    fn first_change(&self, used: &Awaited) -> Option<StepIndex> {
+        let mut later = self.trace.events[used.last as usize + 1..].iter().zip(used.last + 1..);
+        let changed =
+            later.find(|(event, _)| event.accesses.iter().any(|access| used.is_changed_by(*access)));
         changed.map(|(_, step)| step)
     }
 
@@ -76,21 +106,19 @@ impl World {
             return;
         }
         for access in self.trace.events[step as usize].accesses {
-            if changes(access.mode) {
-                self.open_gates(access.object, step);
+            if access.object != ObjectId::NONE && changes(access.mode) {
+                self.open_gates(access, step);
             }
         }
     }
 
-    /// Tells gated threads that `object` was changed by `step`.
+    /// Tells gated threads what `step` did to an object.
     #[inline]
-    fn open_gates(&mut self, object: ObjectId, step: StepIndex) {
-        if self.gated == 0 || object == ObjectId::NONE {
-            return;
-        }
+    fn open_gates(&mut self, access: Access, step: StepIndex) {
         for spin in &mut self.spins {
             let gate = &mut spin.gate;
-            if gate.closed && gate.opened == NO_STEP && gate.objects().any(|used| used == object) {
+            let is_opened = |used: &Awaited| used.is_changed_by(access);
+            if gate.closed && gate.opened == NO_STEP && gate.objects.iter().any(is_opened) {
                 gate.opened = step;
             }
         }

@@ -203,7 +203,7 @@ impl Execution {
     }
 
     /// Whether a loop was cut although its state did not repeat.
-    pub(crate) fn spin_bound_reached(&self) -> bool {
+    pub fn spin_bound_reached(&self) -> bool {
         self.world.spin_bound_reached
     }
 

@@ -4,12 +4,14 @@ use crate::one_execution::run;
 use crate::support::alone;
 use schedcheck_rt::exec::outcome::Outcome;
 use schedcheck_rt::exec::{Execution, Test, TestResult};
-use schedcheck_rt::facade::sync::Mutex;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
+use schedcheck_rt::facade::sync::mpsc::channel;
+use schedcheck_rt::facade::sync::{Condvar, Mutex};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::{End, Model, Plan, Trace};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
 
 /// So many work, instead of waiting, until somebody says that it is enough.
 fn work_until_they_are_stopped(workers: usize) -> TestResult {
@@ -132,6 +134,25 @@ fn what_goes_on_in_the_background_after_the_test_is_no_livelock() {
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
 }
 
+fn leaves_somebody_asleep(times: u32) -> TestResult {
+    thread::spawn(move || (0..times).for_each(|_| thread::sleep(WHILE)));
+    Ok(())
+}
+
+/// Who sleeps again and again then is left asleep, which is said: it may have had something to do.
+#[test]
+fn who_is_left_asleep_after_the_test_has_not_been_followed_to_its_end() {
+    let bodies: [(fn() -> TestResult, bool); 2] =
+        [(|| leaves_somebody_asleep(2), false), (|| leaves_somebody_asleep(3), true)];
+    let _alone = alone();
+    for (body, is_left) in bodies {
+        let mut execution = Execution::new(Test { body, should_panic: None }, 10_000);
+        execution.run(&Plan::default(), None, &mut Trace::default());
+        assert!(matches!(execution.outcome(), Outcome::Passed));
+        assert_eq!(execution.spin_bound_reached(), is_left);
+    }
+}
+
 /// Two threads wait for a third by trying to take what they cannot get.
 fn waiters_that_wake_each_other() -> TestResult {
     let shared = Arc::new((AtomicUsize::new(1), AtomicUsize::new(0)));
@@ -178,4 +199,68 @@ fn an_exchange_that_fails_lets_nobody_go_on() {
     let (trace, outcome) = run(waiters_that_change_nothing, &[]);
     assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
     assert!(trace.events.len() < 60, "{}", trace.events.len());
+}
+
+/// Gives up after so many rounds as nobody follows one by one.
+fn polls_in_vain(rest: impl Fn()) {
+    let never = AtomicUsize::new(0);
+    for _ in 0..20 {
+        if never.load(SeqCst) != 0 {
+            break;
+        }
+        rest();
+    }
+}
+
+const WHILE: Duration = Duration::from_millis(1);
+
+/// Waits for that with a time-out, again and again.
+fn waits_with_a_condvar() -> TestResult {
+    let (done, notified) = (Mutex::new(false), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            polls_in_vain(thread::yield_now);
+            *done.lock().unwrap() = true;
+        });
+        let mut guard = done.lock().unwrap();
+        while !*guard {
+            guard = notified.wait_timeout(guard, WHILE).unwrap().0;
+        }
+    });
+    Ok(())
+}
+
+fn waits_parked() -> TestResult {
+    let done = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            polls_in_vain(|| thread::sleep(WHILE));
+            done.store(1, SeqCst);
+        });
+        while done.load(SeqCst) == 0 {
+            thread::park_timeout(WHILE);
+        }
+    });
+    Ok(())
+}
+
+fn waits_for_a_message() -> TestResult {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        polls_in_vain(thread::yield_now);
+        sender.send(()).unwrap();
+    });
+    while receiver.recv_timeout(WHILE).is_err() {}
+    Ok(())
+}
+
+/// That time passes for one thread must not keep another one from counting its rounds.
+#[test]
+fn who_waits_with_time_outs_does_not_wait_for_ever_for_a_loop_that_gives_up() {
+    let bodies: [fn() -> TestResult; 3] = [waits_with_a_condvar, waits_parked, waits_for_a_message];
+    for body in bodies {
+        let (trace, outcome) = run(body, &[]);
+        assert!(matches!(outcome, Outcome::Passed), "{outcome:?}");
+        assert!(trace.events.len() < 600, "{}", trace.events.len());
+    }
 }

@@ -4,7 +4,7 @@
 //! after the one that took it away does not mean that the thread could not have come before both. And what looks at
 //! an object does not take it: nobody has to wait for it.
 
-use crate::support::explore::agree_with_all;
+use crate::support::explore::{agree_with_all, by, every_order, explore};
 use crate::support::report;
 use schedcheck_rt::exec::TestResult;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
@@ -225,4 +225,35 @@ fn loops_that_wait_for_each_other() {
     }
     agree_with_all("five rounds", || wait(5), Budget::NONE);
     agree_with_all("six rounds", || wait(6), Budget::NONE);
+}
+
+/// A loop that wakes somebody in each round, who is woken by another thread as well: the two orders of that are one schedule,
+/// so it must not matter to how far the loop is followed.
+#[test]
+fn what_commutes_with_a_loop_is_nothing_to_go_on_for() {
+    fn body() -> TestResult {
+        let flag = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            let (woken, main) = (thread::current(), thread::current());
+            let flag = &flag;
+            scope.spawn(move || {
+                woken.unpark();
+                flag.store(1, SeqCst);
+            });
+            let mut rounds = 0;
+            loop {
+                main.unpark();
+                if flag.load(SeqCst) == 1 || rounds == 7 {
+                    break;
+                }
+                rounds += 1;
+                thread::yield_now();
+            }
+            thread::park();
+            report(rounds);
+        });
+        Ok(())
+    }
+    assert_eq!(every_order(body), explore(body, by("mdpor,pb", Budget::NONE)).results);
+    agree_with_all("by every way to search", body, Budget::NONE);
 }

@@ -1,14 +1,17 @@
 //! The end of a thread as std has it: who drops its result, and who waits for its thread-local values.
 
 use crate::support::explore::found_by_every_search;
-use crate::support::{promised, report};
+use crate::support::{execute, promised, report};
 use schedcheck_rt::__schedcheck_thread_local as thread_local;
 use schedcheck_rt::exec::TestResult;
+use schedcheck_rt::exec::outcome::Outcome;
 use schedcheck_rt::facade::sync::Mutex;
 use schedcheck_rt::facade::sync::atomic::AtomicUsize;
 use schedcheck_rt::facade::sync::mpsc::channel;
 use schedcheck_rt::facade::thread;
+use schedcheck_rt::search::step::Alt;
 use std::cell::RefCell;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -129,4 +132,39 @@ fn a_thread_is_finished_before_its_thread_local_values_are_dropped() {
     }
     let all = ["((false, 0), 1)", "((false, 1), 1)", "((true, 0), 1)", "((true, 1), 1)"];
     assert_eq!(outcomes(body), all);
+}
+
+struct Panics;
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        resume_unwind(Box::new(()));
+    }
+}
+
+thread_local!(static PANICS: Panics = const { Panics });
+
+/// A plan that asks for a further round of a loop that waits is given up, but what has happened before that has happened.
+#[test]
+fn a_crash_is_one_whatever_becomes_of_the_plan() {
+    fn body() -> TestResult {
+        let flag = Arc::new(AtomicUsize::new(0));
+        let awaited = flag.clone();
+        let waits = thread::spawn(move || {
+            while awaited.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+        });
+        thread::spawn(|| PANICS.with(|_| ())).join().unwrap();
+        (0..9).for_each(|_| _ = flag.load(SeqCst));
+        flag.store(1, SeqCst);
+        waits.join().unwrap();
+        Ok(())
+    }
+    let rounds = [(5, 1, Alt::DEFAULT), (7, 1, Alt::DEFAULT)];
+    let further = (15, 1, Alt::DEFAULT);
+    for turns in [&[][..], &rounds, &[rounds[0], rounds[1], further]] {
+        let (_, outcome) = execute(body, turns);
+        assert!(matches!(outcome, Outcome::Crash(_)), "{turns:?}: {outcome:?}");
+    }
 }

@@ -1,10 +1,10 @@
 //! Virtual time: who knows of something that took time knows that the time has passed.
 #![cfg(target_os = "linux")]
 
-use crate::support::explore::{by, explore, outcomes, set};
+use crate::support::explore::{by, every_order, explore, outcomes, set};
 use crate::support::report;
 use schedcheck_rt::exec::TestResult;
-use schedcheck_rt::facade::sync::atomic::AtomicBool;
+use schedcheck_rt::facade::sync::atomic::{AtomicBool, AtomicUsize};
 use schedcheck_rt::facade::sync::{Mutex, OnceLock, RwLock, mpsc};
 use schedcheck_rt::facade::thread;
 use schedcheck_rt::search::step::Budget;
@@ -219,4 +219,26 @@ fn a_timer_that_another_thread_sets_wakes_who_waits_for_it() {
     let timeout = Budget { timeouts: 1, ..Budget::NONE };
     let found = outcomes("a timer set too late", body, timeout);
     assert_eq!(found, set(&["(true, false)", "(true, true)"]));
+}
+
+/// Two threads wait equally long; which of them was started first is no part of a schedule, as others start them.
+#[test]
+fn who_gives_up_first_of_two_does_not_depend_on_who_was_started_first() {
+    fn body() -> TestResult {
+        let order = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for number in [1, 2] {
+                let order = &order;
+                scope.spawn(move || {
+                    scope.spawn(move || {
+                        thread::park_timeout(WHILE);
+                        let _ = order.fetch_update(SeqCst, SeqCst, |order| Some(order * 10 + number));
+                    });
+                });
+            }
+        });
+        report(order.into_inner());
+        Ok(())
+    }
+    assert_eq!(every_order(body), explore(body, by("dfs", Budget::NONE)).results);
 }

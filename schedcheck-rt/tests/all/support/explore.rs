@@ -59,6 +59,10 @@ impl Guide for Follow {
     fn choose(&mut self, step: StepIndex, _: Option<ThreadId>, pending: &[Pending]) -> Decision {
         let enabled = pending.iter().filter(|op| op.enabled).map(|op| op.thread);
         self.enabled.push(enabled.collect());
+        if self.enabled[step as usize].is_empty() {
+            // What is forced then is no choice of a thread.
+            return Decision::Default;
+        }
         match self.threads.get(step as usize).or(self.enabled[step as usize].first()) {
             Some(&thread) => Decision::Take(Choice { thread, alt: Alt::DEFAULT }),
             None => Decision::Default,
