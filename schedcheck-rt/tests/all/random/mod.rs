@@ -129,46 +129,35 @@ fn programs_that_were_wrong_once() {
     assert!(compare(SHARING, 1, 0), "it is small enough");
 }
 
+/// Compares so many programs, of which enough must be small.
+fn compare_all(programs: Programs, budget: u16) {
+    let compared = seeds().filter(|&seed| compare(programs, seed, budget)).count();
+    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+}
+
 #[test]
 fn every_end_is_found_without_costly_alternatives() {
-    let compared = seeds().filter(|&seed| compare(WORKING, seed, 0)).count();
-    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+    compare_all(WORKING, 0);
 }
 
 #[test]
 fn every_end_is_found_with_one_of_each_costly_alternative() {
-    let compared = seeds().filter(|&seed| compare(WORKING, seed, 1)).count();
-    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+    compare_all(WORKING, 1);
 }
 
 #[test]
 fn every_end_of_programs_that_end_badly_is_found() {
-    let compared = seeds().filter(|&seed| compare(ENDING, seed, 0)).count();
-    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+    compare_all(ENDING, 0);
 }
 
 #[test]
 fn every_end_of_programs_that_end_badly_is_found_with_one_of_each_costly_alternative() {
-    let compared = seeds().filter(|&seed| compare(ENDING, seed, 1)).count();
-    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+    compare_all(ENDING, 1);
 }
 
 #[test]
 fn every_end_of_programs_that_share_a_lock_is_found() {
-    let compared = seeds().filter(|&seed| compare(SHARING, seed, 0)).count();
-    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
-}
-
-#[test]
-fn every_end_of_programs_that_poll_is_found() {
-    let compared = seeds().filter(|&seed| compare(POLLING, seed, 0)).count();
-    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
-}
-
-#[test]
-fn every_end_of_programs_that_poll_is_found_with_one_of_each_costly_alternative() {
-    let compared = seeds().filter(|&seed| compare(POLLING, seed, 1)).count();
-    assert!(4 * compared > seeds().count(), "many programs are small enough, not {compared}");
+    compare_all(SHARING, 0);
 }
 
 /// Whoever tries several times succeeds or gives up at a moment at which one attempt would do so, and the other way
@@ -186,15 +175,19 @@ fn to_poll_ends_as_to_try_once_at_any_moment() {
             continue;
         }
         let Some(truth) = ends(HASTY, by("dfs", once(0))) else { continue };
-        let Some(found) = ends(POLLING, by("mdpor,pb", once(1))) else { continue };
-        let told = || format!("program {seed}: {}", polls::describe(seed));
-        for end in found.keys() {
-            assert!(truth.contains_key(end), "{}: {end} not in {truth:?}", told());
+        for (reduction, order) in
+            [(Reduction::Optimal, "mdpor,pb"), (Reduction::Source, "dfs"), (Reduction::Classic, "rand:1")]
+        {
+            let Some(found) = ends(POLLING, Options { reduction, ..by(order, once(1)) }) else { continue };
+            let told = || format!("program {seed}, {reduction:?} by {order}: {}", polls::describe(seed));
+            for end in found.keys() {
+                assert!(truth.contains_key(end), "{}: {end} not in {truth:?}", told());
+            }
+            for end in truth.keys().filter(|end| end.matches(&gave_up).count() <= 1) {
+                assert!(found.contains_key(end), "{}: {end} not in {found:?}", told());
+            }
+            compared += 1;
         }
-        for end in truth.keys().filter(|end| end.matches(&gave_up).count() <= 1) {
-            assert!(found.contains_key(end), "{}: {end} not in {found:?}", told());
-        }
-        compared += 1;
     }
-    assert!(4 * compared > seeds.count(), "many programs are small enough, not {compared}");
+    assert!(compared > seeds.count(), "many programs are small enough, not {compared}");
 }
