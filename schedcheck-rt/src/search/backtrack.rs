@@ -24,6 +24,15 @@ use super::step::*;
 use super::tree::{Edge, LineId, ROOT, Tree};
 use super::wakeup::{Inserter, Source};
 
+/// Whether that is possible where these operations are pending: no execution begins there with anything else.
+fn could_begin(pending: &[Pending], choice: Choice) -> bool {
+    let its = pending.iter().find(|pending| pending.thread == choice.thread);
+    its.is_some_and(|its| match choice.alt.budget() {
+        Some(kind) => its.costly_alts.contains(kind),
+        None => its.enabled,
+    })
+}
+
 /// The state of the search.
 #[derive(Debug)]
 pub(super) struct Backtrack {
@@ -86,6 +95,12 @@ impl Backtrack {
             let source = Source::new(options, trace, &self.history, &self.path);
             self.initials.clear();
             if !self.inserter.initials(source, reversal, &mut self.initials) {
+                continue;
+            }
+            // A poll that goes on although something came reads of what another thread does that is blocked by a third.
+            let pending = self.recorder.pending(reversal.at);
+            self.initials.retain(|choice| pending.is_empty() || could_begin(pending, *choice));
+            if self.initials.is_empty() {
                 continue;
             }
             let point = Point::at(&self.tree, source, reversal.at);
